@@ -387,6 +387,16 @@ int braze_in_place(braze_array *dst, int op, const braze_arg *x)
 	return done;
 }
 
+int braze_parts(braze_array *out[2], braze_array *a)
+{
+	struct braze_session *s = a->session;
+
+	lock_take(s);
+	int done = s->near && !s->state && !s->careful && near_parts(out, a);
+	lock_give(s);
+	return done;
+}
+
 int braze_near_number(braze_scalar *out, const braze_array *a)
 {
 	lock_take(a->session);

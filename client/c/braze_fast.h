@@ -76,6 +76,10 @@ BRAZE_API int braze_part(braze_array **out, braze_array *a, int ndim, const int6
  * result has dst's type; 0: nothing was done, so apply and assign. */
 BRAZE_API int braze_in_place(braze_array *dst, int op, const braze_arg *x);
 
+/* Mantissas, and exponents as int32, of an array of floats that is at hand and C-contiguous, both
+ * in one pass; 0: nothing was done, so apply each operation. */
+BRAZE_API int braze_parts(braze_array *out[2], braze_array *a);
+
 /* The number in an array without axes that was computed in its call and is not bool; 0: it
  * is another.  A program that only passes the value on has not read it. */
 BRAZE_API int braze_near_number(braze_scalar *out, const braze_array *a);

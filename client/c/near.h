@@ -212,6 +212,8 @@ bool near_sort(struct braze_array **out, enum op op, enum dtype type, struct bra
 /* a's elements in order, where they lie. */
 bool near_sort_self(struct braze_array *a, int axis);
 bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to);
+/* Mantissas, and exponents as int32. */
+bool near_parts(struct braze_array *out[2], struct braze_array *a);
 bool near_create(struct braze_array **out, struct braze_session *s, enum op op, int dtype,
 		 const struct shape *shape, const braze_scalar *value);
 /* The number in a near 0-d array, which travels as an operand. */

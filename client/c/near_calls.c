@@ -219,6 +219,36 @@ bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to)
 	return near_apply(out, a->session, OP_CAST, &sig, 1, &arg, &a->view.shape);
 }
 
+bool near_parts(struct braze_array *out[2], struct braze_array *a)
+{
+	struct braze_session *s = a->session;
+	const unsigned d = a->view.dtype;
+	const int64_t count = a->count;
+	const struct shape *shape = &a->view.shape;
+	parts_fn *fn = s->near->lib->place->parts[d];
+
+	if (!fn || !near_hand(a) || !a->contiguous ||
+	    (uintptr_t)array_address(a) % dtype_row(d)->bytes)
+		return false;
+	const uint64_t bytes = near_bytes(d, count), ints = near_bytes(DT_INT32, count);
+	const uint64_t work = near_work(s->near, OP_MANTISSA, d, count);
+	if (!pays(s->near, a, NULL, work, bytes))
+		return near_not(s, WHY_LARGE);
+	out[0] = near_make(s, (enum dtype)d, shape, count, bytes);
+	out[1] = out[0] ? near_make(s, DT_INT32, shape, count, ints) : NULL;
+	if (!out[1]) {
+		if (out[0])
+			array_release(out[0]);
+		return false;
+	}
+	unsigned mode = near_enter();
+	fn(out[0]->buf->at, (int32_t *)(void *)out[1]->buf->at, array_address(a), count);
+	near_leave(mode);
+	count_near(s);
+	count_near(s);
+	return true;
+}
+
 bool near_with_number(struct braze_array **out, int op, unsigned type, const braze_arg *args)
 {
 	const struct braze_array *a = args[0].array ? args[0].array : args[1].array;

@@ -239,16 +239,33 @@ static PyObject *as_exponent(PyObject *made)
 	return r;
 }
 
+/* Both results of frexp, computed in this call. */
+static bool parts(PyObject **r, PyObject *x)
+{
+	braze_array *a = fast_array(x), *out[2];
+
+	if (!a || !braze_ndim(a) || !braze_parts(out, a))
+		return false;
+	PyObject *made[2] = {type_new(out[0], 0), type_new(out[1], 0)};
+	*r = made[0] && made[1] ? PyTuple_Pack(2, made[0], made[1]) : NULL;
+	Py_XDECREF(made[0]);
+	Py_XDECREF(made[1]);
+	return true;
+}
+
 static bool pair(PyObject **r, const struct ufunc *self, PyObject *const *args)
 {
 	PyObject *made[2] = {NULL, NULL};
+	const bool frexp = !strcmp(self->pair->name, "frexp");
 
 	if (!pair_is_plain(self, args))
 		return false;
+	if (frexp && parts(r, args[0]))
+		return true;
 	made[0] = number_apply(self->pair->op[0], args, self->nin);
 	if (made[0])
 		made[1] = number_apply(self->pair->op[1], args, self->nin);
-	if (made[1] && !strcmp(self->pair->name, "frexp"))
+	if (made[1] && frexp)
 		made[1] = as_exponent(made[1]);
 	if (made[1])
 		*r = PyTuple_Pack(2, made[0], made[1]);

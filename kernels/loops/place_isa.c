@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loops/place_isa.c - the first extreme, and numbers in a row, once per instruction set.
+/* loops/place_isa.c - the first extreme, numbers in a row, and numbers' parts, once per instruction
+ * set.
  *
  * In:  PLACE_ISA, the name of the table to define.  A block's extreme is found without its place,
  * which is looked for where a block is better than all before it. */
 #include "place.h"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+#include <math.h>
 #include <string.h>
 
 #define ALWAYS	 static inline __attribute__((always_inline))
@@ -174,9 +179,61 @@ static void count_float64(void *to, const void *first, const void *step, int32_t
 		d[k] = from + (double)k * by;
 }
 
+/* Subnormal numbers are made greater by 2^up before; 0, infinities and NaNs stay as they are, with
+ * exponent 0. */
+#define PARTS(T, U, I, shift, field, half, tiny, up)                                               \
+	static void parts_##T(void *mantissa, int32_t *restrict exponent, const void *at,          \
+			      int64_t n)                                                           \
+	{                                                                                          \
+		const T *restrict x = at;                                                          \
+		T *restrict m = mantissa;                                                          \
+                                                                                                   \
+		for (int64_t k = 0; k < n; k++) {                                                  \
+			union {                                                                    \
+				T x;                                                               \
+				U bits;                                                            \
+			} given = {x[k]}, normal = given;                                          \
+			const T size = given.x < 0 ? -given.x : given.x;                           \
+			const I small = size < (tiny), plain = (size > 0) & (size < (T)INFINITY);  \
+                                                                                                   \
+			normal.x = small ? given.x * (T)((U)1 << (up)) : given.x;                  \
+			I power = (I)(normal.bits >> (shift) & (field)) - (half);                  \
+			power = plain ? power - (small ? (up) : 0) : 0;                            \
+			normal.bits &= ~((U)(field) << (shift));                                   \
+			normal.bits |= (U)(half) << (shift);                                       \
+			m[k] = plain ? normal.x : given.x;                                         \
+			exponent[k] = (int32_t)power;                                              \
+		}                                                                                  \
+	}
+#ifdef __AVX512F__
+/* By the instructions for either. */
+static void parts_double(void *mantissa, int32_t *exponent, const void *at, int64_t n)
+{
+	const __m512d one = _mm512_set1_pd(1);
+	const double *x = at;
+	double *m = mantissa;
+
+	for (int64_t k = 0; k < n; k += 8) {
+		const __mmask8 some = (__mmask8)(n - k < 8 ? (1 << (n - k)) - 1 : 0xff);
+		const __m512d v = _mm512_maskz_loadu_pd(some, x + k);
+		const __mmask8 odd = _mm512_fpclass_pd_mask(v, 0x9f), plain = (__mmask8)~odd;
+		const __m512d power = _mm512_add_pd(_mm512_mask_getexp_pd(-one, plain, v), one);
+
+		_mm512_mask_storeu_pd(
+			m + k, some,
+			_mm512_mask_getmant_pd(v, plain, v, _MM_MANT_NORM_p5_1, _MM_MANT_SIGN_src));
+		_mm256_mask_storeu_epi32(exponent + k, some, _mm512_cvttpd_epi32(power));
+	}
+}
+#else
+PARTS(double, uint64_t, int64_t, 52, 0x7ff, 1022, 0x1p-1022, 54)
+#endif
+PARTS(float, uint32_t, int32_t, 23, 0xff, 126, 0x1p-126f, 30)
+
 #define LEAST(d, T)   [DT_##d] = least_##T,
 #define LARGEST(d, T) [DT_##d] = largest_##T,
 const struct place_isa PLACE_ISA = {
 	.least = {EACH_TYPE(LEAST)[DT_BOOL] = least_bool},
 	.largest = {EACH_TYPE(LARGEST)[DT_BOOL] = largest_bool},
-	.count = {[DT_INT64] = count_int64, [DT_FLOAT64] = count_float64}};
+	.count = {[DT_INT64] = count_int64, [DT_FLOAT64] = count_float64},
+	.parts = {[DT_FLOAT32] = parts_float, [DT_FLOAT64] = parts_double}};

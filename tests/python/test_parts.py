@@ -54,6 +54,25 @@ def test_one_operand(name, dtype):
     native(lambda m: getattr(m, name)(m.asarray(x[5])))
 
 
+@pytest.mark.parametrize("n", (1, 7, 8, 513, 30000))
+@pytest.mark.parametrize("dtype", ("f8", "f4", "f2"))
+def test_parts_of_what_is_at_hand(dtype, n):
+    """Computed in the call itself, of which nothing more is recorded then."""
+    x = numpy.resize(numbers(dtype), n + 3)
+    a = np.asarray(x) * 1
+    for cut in (slice(None), slice(3, None), slice(1, -1)):
+        native(lambda m, cut=cut: m.frexp((x if m is numpy else a)[cut]))
+    m, e = np.frexp(a)
+    native(lambda module: module.frexp((x if module is numpy else a)[: n // 2 * 2].reshape(2, -1)))
+    a[0] = 48.0
+    same(numpy.frexp(x)[0], m)
+    same(numpy.frexp(x)[1], e)
+    e += 1
+    m *= 2
+    same(numpy.frexp(x)[1] + 1, e)
+    same(numpy.frexp(x)[0] * 2, m)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_divmod(dtype):
     x = numbers(dtype)

@@ -130,3 +130,46 @@ Test(place_loops, numbers_in_a_row)
 				cr_assert(whole[n] == 77 && real[n] == 77);
 			}
 }
+
+/* Mantissas and exponents, of numbers of every kind: subnormal ones, 0, infinities and NaNs are
+ * frequent.  NaNs stay as they are, and nothing is written behind the last. */
+#define PARTS(T, U, top, field)                                                                    \
+	static void check_parts_##T(int64_t n, uint64_t seed)                                      \
+	{                                                                                          \
+		T x[MOST], m[MOST + 1];                                                            \
+		int32_t e[MOST + 1];                                                               \
+                                                                                                   \
+		for (int64_t k = 0; k < n; k++) {                                                  \
+			U bits = (U)(another(&seed) << 33 ^ another(&seed) << 2);                  \
+			const int kind = (int)(another(&seed) % 8);                                \
+			bits &= kind == 0 ? ~(U)(field) : kind == 1 ? (U)(field) | (top) : ~(U)0;  \
+			bits |= kind == 2 ? (U)(field) : 0;                                        \
+			memcpy(x + k, &bits, sizeof *x);                                           \
+		}                                                                                  \
+		for (int level = 0; level <= isa_best(); level++) {                                \
+			m[n] = 5;                                                                  \
+			e[n] = 5;                                                                  \
+			isa[level]->parts[sizeof(T) == 4 ? DT_FLOAT32 : DT_FLOAT64](m, e, x, n);   \
+			cr_assert(m[n] == 5 && e[n] == 5, "%lld of level %d", (long long)n,        \
+				  level);                                                          \
+			for (int64_t k = 0; k < n; k++) {                                          \
+				int power = 0;                                                     \
+				T want = isfinite(x[k]) ? (T)frexp(x[k], &power) : x[k];           \
+				cr_assert(!memcmp(m + k, &want, sizeof want) && e[k] == power,     \
+					  "%a is %a, 2^%d by level %d", (double)x[k],              \
+					  (double)m[k], e[k], level);                              \
+			}                                                                          \
+		}                                                                                  \
+	}
+PARTS(double, uint64_t, (uint64_t)1 << 63, (uint64_t)0x7ff << 52)
+PARTS(float, uint32_t, 1u << 31, 0xffu << 23)
+
+Test(place_loops, parts)
+{
+	for (int64_t n = 0; n < 80; n++) {
+		check_parts_double(n, (uint64_t)n);
+		check_parts_float(n, (uint64_t)n);
+	}
+	check_parts_double(MOST, 100);
+	check_parts_float(MOST, 100);
+}
