@@ -219,6 +219,9 @@ bool near_cast(struct braze_array **out, struct braze_array *a, enum dtype to)
 	return near_apply(out, a->session, OP_CAST, &sig, 1, &arg, &a->view.shape);
 }
 
+/* Else a mantissa, an exponent and its cast are recorded. */
+#define PARTS_RECORDED 3
+
 bool near_parts(struct braze_array *out[2], struct braze_array *a)
 {
 	struct braze_session *s = a->session;
@@ -232,8 +235,14 @@ bool near_parts(struct braze_array *out[2], struct braze_array *a)
 		return false;
 	const uint64_t bytes = near_bytes(d, count), ints = near_bytes(DT_INT32, count);
 	const uint64_t work = near_work(s->near, OP_MANTISSA, d, count);
-	if (!pays(s->near, a, NULL, work, bytes))
+	struct near_stretch *t = &s->near->stretch;
+	const uint32_t ntold = t->ntold;
+
+	t->parts = 0;
+	if (!pays(s->near, a, NULL, work, bytes)) {
+		t->parts = t->ntold != ntold ? PARTS_RECORDED : 0;
 		return near_not(s, WHY_LARGE);
+	}
 	out[0] = near_make(s, (enum dtype)d, shape, count, bytes);
 	out[1] = out[0] ? near_make(s, DT_INT32, shape, count, ints) : NULL;
 	if (!out[1]) {

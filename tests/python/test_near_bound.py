@@ -379,6 +379,11 @@ def test_work_that_no_trip_is_worth_never_raises_it():
     assert stretches(lambda: braze.wait(big + 1.5), 10) == [0] * 10
 
 
+def test_two_parts_of_one_operation_are_told_once():
+    (a,) = arrays(1)
+    assert stretches(lambda: braze.wait(*np.frexp(a)), 8) == [0] * CALM + [2] * 4
+
+
 def test_nothing_between_reads_is_no_stretch():
     a, b = arrays(1, 2)
     x = a + b
