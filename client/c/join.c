@@ -241,8 +241,13 @@ static void near_fill(const struct join *j, struct braze_array *r)
 	for (int d = 0; d < j->shape.ndim; d++)
 		*(d < j->axis ? &f.rows : &f.row) *= j->shape.dim[d];
 	bool many = f.rows > 1;
-	near_share(many ? fill_some : fill_row, &f, many ? f.rows : f.row, many ? 1 : LINE,
-		   near_work(j->s->near, OP_CAST, j->type, r->count));
+	near_part_fn *fn = many ? fill_some : fill_row;
+	int64_t n = many ? f.rows : f.row;
+	if (r->buf->bytes < NEAR_SPREAD)
+		fn(&f, 0, n);
+	else
+		near_share(fn, &f, n, many ? 1 : LINE,
+			   near_work(j->s->near, OP_CAST, j->type, r->count));
 	for (int k = 0; k < j->n; k++) {
 		if (j->part[k]->count && !is_plain(j, j->part[k]))
 			near_part(j, r, at, k);
@@ -262,8 +267,9 @@ static bool near_join(struct braze_array **out, const struct join *j)
 		if (!near_hand(j->part[k]))
 			return near_waits(s->near, OP_CAST, j->type, count);
 	/* Twice as large as others: the daemon copies no sooner, but it may have no need to. */
-	uint64_t work = near_shared(near_work(s->near, OP_CAST, j->type, count)) / 2;
-	uint64_t bytes = near_bytes(j->type, count) / 2;
+	uint64_t bytes = near_bytes(j->type, count);
+	uint64_t work = near_shared_bytes(near_work(s->near, OP_CAST, j->type, count), bytes) / 2;
+	bytes /= 2;
 	bool fits =
 		near_spares(s->near, j->part[0], work, bytes) || near_fits(s->near, work, bytes);
 	struct braze_array *r = fits ? near_array(s, j->type, &j->shape, count) : NULL;

@@ -16,31 +16,35 @@
 #include "loops/loops.h"
 #include "loops/tile.h"
 
-#define NEAR_BYTES   (256u << 10)
-#define NEAR_WORK    250000	/* tenths of a nanosecond */
-#define NEAR_WIDE    (8u << 20) /* bytes, while the bound is risen */
-#define NEAR_ALONE   100000	/* work that is never worth a second thread, */
-#define NEAR_SHARE   200000	/* and that counts as shared by all that the process has */
-#define NEAR_HEAVY   10	    /* tenths of a ns an element: what takes less waits for memory alone, */
-#define NEAR_SPREAD  600000 /* which threads that must be woken help with from this work on */
-#define NEAR_TRIP    1600000	     /* work that a trip to the daemon is worth */
-#define NEAR_LONG    (4 * NEAR_TRIP) /* that no stretch makes up for */
-#define NEAR_SHIP    2		     /* of shipping a byte */
-#define NEAR_STORE   4		     /* bytes that are stored for a unit of work */
-#define NEAR_FAR     25000	     /* of recording an operation, here and at the daemon */
-#define NEAR_AWAIT   (16u << 20)     /* bytes of a buffer that is waited for unasked, at most */
-#define NEAR_OFTEN   16		/* log2 of how much longer the next such wait is put off, at most */
-#define NEAR_GRANT   (1u << 20) /* bytes; of more, fresh pages cost what shipping saves */
-#define NEAR_SPARE   (4 * NEAR_TRIP) /* saved so, at most */
-#define NEAR_CALM    4		     /* stretches before the bound rises, at first */
-#define NEAR_STEADY  16		     /* and when it has proved right for so many, again */
-#define NEAR_WARY    32 /* and at most: by then a fall costs less than a stretch's trip */
-#define NEAR_NEVER   (UINT64_MAX / 4) /* as work: sums of it are no less */
-#define NEAR_POINT   600	      /* as work, of each point of a reduction */
-#define NEAR_MOVED   3		      /* of an element that is read and stored */
-#define NEAR_READ    2		      /* of one that is read */
-#define NEAR_FETCHED (1 << 20)	      /* bytes that several threads read sooner than one */
-#define NEAR_BLOCK   512	      /* elements of a register */
+#define NEAR_BYTES  (256u << 10)
+#define NEAR_WORK   250000     /* tenths of a nanosecond */
+#define NEAR_WIDE   (8u << 20) /* bytes, while the bound is risen */
+#define NEAR_ALONE  100000     /* work that is never worth a second thread, */
+#define NEAR_SHARE  200000     /* and that counts as shared by all that the process has */
+#define NEAR_HEAVY  30	    /* tenths of a ns an element: what takes less is shared by its bytes */
+#define NEAR_TRIP   1600000 /* work that a trip to the daemon is worth */
+#define NEAR_LONG   (4 * NEAR_TRIP) /* that no stretch makes up for */
+#define NEAR_SHIP   2		    /* of shipping a byte */
+#define NEAR_STORE  4		    /* bytes that are stored for a unit of work */
+#define NEAR_FAR    25000	    /* of recording an operation, here and at the daemon */
+#define NEAR_AWAIT  (16u << 20)	    /* bytes of a buffer that is waited for unasked, at most */
+#define NEAR_OFTEN  16	       /* log2 of how much longer the next such wait is put off, at most */
+#define NEAR_GRANT  (1u << 20) /* bytes; of more, fresh pages cost what shipping saves */
+#define NEAR_SPARE  (4 * NEAR_TRIP) /* saved so, at most */
+#define NEAR_CALM   4		    /* stretches before the bound rises, at first */
+#define NEAR_STEADY 16		    /* and when it has proved right for so many, again */
+#define NEAR_WARY   32 /* and at most: by then a fall costs less than a stretch's trip */
+#define NEAR_NEVER  (UINT64_MAX / 4) /* as work: sums of it are no less */
+#define NEAR_POINT  600		     /* as work, of each point of a reduction */
+#define NEAR_MOVED  3		     /* of an element that is read and stored */
+#define NEAR_READ   2		     /* of one that is read */
+/* Bytes of what is read from which on threads share reductions and products, and of a result, maps
+ * and copies.  A line that one core has read or written takes another 11 ns to write as long as it
+ * lies in the first one's caches: what half of an array gains where some loops over it are shared
+ * and others are not is less.  So results are shared that are larger than those. */
+#define NEAR_FETCHED (1 << 20)
+#define NEAR_SPREAD  (4 << 20)
+#define NEAR_BLOCK   512 /* elements of a register */
 #define NEAR_REG     (NEAR_BLOCK * 16)
 /* A processor takes what it loads for what an earlier store writes where their addresses agree in
  * the bits below a page, and waits.  A result that begins just behind its operand, but for pages,
@@ -192,6 +196,11 @@ typedef void near_part_fn(void *data, int64_t lo, int64_t hi);
 void near_share(near_part_fn *fn, void *data, int64_t n, int64_t grain, uint64_t work);
 /* The predicted work of a loop that near_share() does, as the time of one thread that it takes. */
 uint64_t near_shared(uint64_t work);
+/* The same of one that stores so many bytes. */
+static inline uint64_t near_shared_bytes(uint64_t work, uint64_t bytes)
+{
+	return likely(bytes < NEAR_SPREAD) ? work : near_shared(work);
+}
 
 /* ---- near_calls.c: operations; true: done ---- */
 
@@ -229,10 +238,10 @@ uint64_t near_bytes(unsigned dtype, int64_t count);
  * what threads will share (near_map.c) their part. */
 uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count);
-/* Do threads gain by sharing a loop of this work? */
-static inline bool near_gains(const struct near *n, unsigned op, unsigned loop, uint64_t work)
+/* Do threads share a loop over so many elements, if it is worth waking them? */
+static inline bool near_gains(const struct near *n, unsigned op, unsigned loop, int64_t count)
 {
-	return n->cost[op][loop] >= NEAR_HEAVY || work >= NEAR_SPREAD;
+	return n->cost[op][loop] >= NEAR_HEAVY || count >= NEAR_SPREAD / dtype_rows[loop].bytes;
 }
 /* Operands for the drivers: an array over a domain of this many elements, `stretch` having
  * room for its strides there; and a number, whose bits are put into `raw`. */

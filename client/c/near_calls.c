@@ -92,7 +92,7 @@ static inline bool lies_flat(const struct braze_array *a, unsigned loop, int64_t
 uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 			 const struct op_sig *sig, int n, const braze_arg *arg, int64_t count)
 {
-	if (!near_gains(near, op, sig->in[op == OP_WHERE], work))
+	if (!near_gains(near, op, sig->in[op == OP_WHERE], count))
 		return work;
 	for (int k = 0; k < n; k++)
 		if (arg[k].array && !lies_flat(arg[k].array, sig->in[k], count))
@@ -185,7 +185,7 @@ bool near_quick(struct braze_array **out, unsigned op, unsigned loop, unsigned t
 	int64_t count = a->count;
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(type, count);
 
-	if (unlikely(work >= NEAR_ALONE) && near_gains(s->near, op, loop, work))
+	if (unlikely(work >= NEAR_ALONE) && near_gains(s->near, op, loop, count))
 		return large_two(out, op, loop, type, a, b);
 	if (!pays(s->near, a, b, work, bytes))
 		return near_not(s, WHY_LARGE);
@@ -312,11 +312,10 @@ static bool places(const struct near *n, struct braze_array *r, enum op op,
 static bool shares_rows(const struct braze_array *a, unsigned loop, uint32_t axes)
 {
 	unsigned last = a->view.shape.ndim - 1u;
-	int64_t bytes = a->count * dtype_row(loop)->bytes;
 	bool columns = axes == 1 && last == 1;
 
 	return a->contiguous && a->view.dtype == loop &&
-	       bytes >= (columns ? NEAR_FETCHED / 2 : NEAR_FETCHED) &&
+	       a->count * dtype_row(loop)->bytes >= NEAR_FETCHED &&
 	       (columns || axes == 1u << last || axes == (1u << (last + 1)) - 1);
 }
 
@@ -401,8 +400,8 @@ bool near_create(struct braze_array **out, struct braze_session *s, enum op op, 
 	/* Storing is all its work, at 40 bytes a nanosecond; memory alone is none. */
 	uint64_t bytes = near_bytes((unsigned)dtype, count);
 	uint64_t work = op == OP_EMPTY ? 0 : bytes / NEAR_STORE;
-	if (op == OP_FULL && work >= NEAR_SPREAD)
-		work = near_shared(work);
+	if (op == OP_FULL)
+		work = near_shared_bytes(work, bytes);
 	bool fits = near_fits(s->near, work, bytes);
 	struct braze_array *r = fits ? near_array(s, (enum dtype)dtype, shape, count) : NULL;
 	if (!r)

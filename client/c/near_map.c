@@ -140,9 +140,8 @@ static int64_t flat(const struct near *n, enum op op, struct flat *f, int64_t to
 	}
 	f->most = INT64_MAX;
 	set_flat(n, f, count, in);
-	uint64_t work = near_work(n, op, loop, done);
-	if (near_gains(n, op, loop, work))
-		near_share(flat_part, f, done, NEAR_BLOCK, work);
+	if (near_gains(n, op, loop, done))
+		near_share(flat_part, f, done, NEAR_BLOCK, near_work(n, op, loop, done));
 	else
 		flat_part(f, 0, done);
 	return done;
@@ -328,12 +327,12 @@ static void fill_part(void *data, int64_t lo, int64_t hi)
 /* By threads where they are many. */
 static void store_all(near_part_fn *fn, struct stored *s, int64_t count, unsigned streams)
 {
-	uint64_t work = streams * (uint64_t)count * s->bytes / NEAR_STORE;
+	uint64_t bytes = (uint64_t)count * s->bytes;
 
-	if (likely(work < NEAR_SPREAD))
+	if (likely(bytes < NEAR_SPREAD))
 		fn(s, 0, count);
 	else
-		near_share(fn, s, count, NEAR_BLOCK, work);
+		near_share(fn, s, count, NEAR_BLOCK, streams * bytes / NEAR_STORE);
 }
 
 /* One element again and again, of the view's type; a stored bool is any byte. */

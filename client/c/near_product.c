@@ -192,6 +192,7 @@ static uint64_t dot_work(enum dtype type, int64_t k)
 static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 {
 	int64_t k = p->domain.dim[p->batches + 2], results = p->results, items = 1;
+	int64_t bytes = dtype_row(p->type)->bytes;
 
 	if (k > most_terms(p) / results)
 		return NEAR_NEVER;
@@ -204,9 +205,11 @@ static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 		return 2 * work + NEAR_POINT * (uint64_t)results;
 	work = (how == ROWS ? NEAR_ROW : NEAR_SUM) * (uint64_t)results;
 	if (how == DOTS && results == 1)
-		return work + near_shared(dot_work(p->type, k));
-	work += (uint64_t)(results * k);
-	return p->batches ? work : near_shared(work);
+		work += dot_work(p->type, k);
+	else
+		work += (uint64_t)(results * k);
+	/* As by_sums and long_dot share them. */
+	return p->batches || results * k * bytes < NEAR_FETCHED ? work : near_shared(work);
 }
 
 static bool fits(const struct product_near *p, bool tree, const struct view *a,
@@ -341,6 +344,7 @@ static __attribute__((noinline)) void long_dot(const struct product_near *p, cha
 	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
 	_Alignas(64) char state[TIER0_STATE_BYTES];
 	int64_t parts = (n + DOT_PART - 1) / DOT_PART;
+	bool alone = n * dtype_row(p->type)->bytes < NEAR_FETCHED;
 	struct bz_acc acc[SOME_PARTS];
 	struct long_sum s = {
 		&p->s->near->lib->product->type[p->type], a, b, n, .from = 0, .acc = acc};
@@ -349,7 +353,7 @@ static __attribute__((noinline)) void long_dot(const struct product_near *p, cha
 	for (; s.from < parts; s.from += SOME_PARTS) {
 		int64_t some = parts - s.from < SOME_PARTS ? parts - s.from : SOME_PARTS;
 
-		near_share(sum_parts, &s, some, 1, dot_work(p->type, some * DOT_PART));
+		near_share(sum_parts, &s, some, 1, alone ? 0 : dot_work(p->type, some * DOT_PART));
 		for (int64_t c = 0; c < some; c++)
 			red->join(state, &acc[c]);
 	}
@@ -365,7 +369,7 @@ static void by_dots(const struct product_near *p, char *out, struct place at, in
 	int64_t k = p->domain.dim[last + 1];
 
 	for (int64_t r = 0; r < results; r++, out += loops->bytes) {
-		if (k >= 2 * DOT_PART)
+		if (k > TREE_CHUNK)
 			long_dot(p, out, at.at[0], at.at[1], k);
 		else
 			loops->dot(out, at.at[0], at.at[1], k);
@@ -474,12 +478,10 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 		pack(p, &s.at, !row, 0);
 	if (how == PACKED_PAIR)
 		pack(p, &s.at, row, 1);
-	uint64_t work = (uint64_t)kept * dot_work(p->type, k);
-	/* Of few columns half are no whole vectors for long. */
-	if (p->batches || kept == 1 || (how == COLUMNS && work < NEAR_SHARE))
+	if (p->batches || kept == 1 || kept * k * dtype_row(p->type)->bytes < NEAR_FETCHED)
 		sum_some(&s, 0, kept);
 	else
-		near_share(sum_some, &s, kept, SUMS_GRAIN, work);
+		near_share(sum_some, &s, kept, SUMS_GRAIN, (uint64_t)kept * dot_work(p->type, k));
 	near_leave(mode);
 }
 

@@ -4,6 +4,7 @@
  * The tree of kernels/tree.h, as the interpreter walks it: a point at a time (inner),
  * or a tile of points with one row of the reduced axes after another (outer).  The
  * bits are the same, so the choice is one of speed. */
+#include <pthread.h>
 #include <string.h>
 
 #include "near.h"
@@ -29,6 +30,7 @@ struct shared {
 	const struct job *j;
 	char *out;
 	struct bz_acc *acc; /* of each chunk */
+	pthread_t caller;   /* who has the session's registers */
 };
 
 static int64_t bytes_of(unsigned dtype)
@@ -155,7 +157,7 @@ static __attribute__((noinline)) void reduce_shared(const struct job *j, char *o
 						    uint64_t work)
 {
 	struct bz_acc acc[CHUNKS];
-	struct shared s = {j, out, acc};
+	struct shared s = {j, out, acc, pthread_self()};
 	int64_t chunks = (j->total + TREE_CHUNK - 1) / TREE_CHUNK;
 	_Alignas(64) states state;
 
@@ -211,16 +213,14 @@ static bool shares_tiles(const struct job *j, int64_t all)
 {
 	int64_t bytes = bytes_of(j->in->dtype);
 
-	return all * j->total * bytes >= NEAR_FETCHED / 2 && all >= 2 * TIER0_LANES &&
+	return all * j->total * bytes >= NEAR_FETCHED && all >= 2 * TIER0_LANES &&
 	       j->in->dtype == j->in->loop && j->type == j->in->loop && j->made == j->dtype &&
 	       j->par.loops.n == 1 && j->par.step[0][0] == bytes;
 }
 
-static void some_tiles(void *data, int64_t lo, int64_t hi)
+static void do_tiles(const struct shared *s, int64_t lo, int64_t hi, char *memory)
 {
-	const struct shared *s = data;
 	int64_t bytes = bytes_of(s->j->dtype);
-	_Alignas(64) char memory[TILE_BYTES];
 
 	for (int64_t p = lo, n; p < hi; p += n) {
 		n = least(TILE, hi - p);
@@ -228,11 +228,30 @@ static void some_tiles(void *data, int64_t lo, int64_t hi)
 	}
 }
 
+/* On the stack of one of ours: a program's threads may have smaller ones. */
+static __attribute__((noinline)) void tiles_elsewhere(const struct shared *s, int64_t lo,
+						      int64_t hi)
+{
+	_Alignas(64) char memory[TILE_BYTES];
+
+	do_tiles(s, lo, hi, memory);
+}
+
+static void some_tiles(void *data, int64_t lo, int64_t hi)
+{
+	const struct shared *s = data;
+
+	if (pthread_equal(pthread_self(), s->caller))
+		do_tiles(s, lo, hi, s->j->n->scratch->tile);
+	else
+		tiles_elsewhere(s, lo, hi);
+}
+
 /* As wide a strip as each of the threads can have: of rows that lie apart long pieces are read. */
 static __attribute__((noinline)) void share_tiles(const struct job *j, char *out, int64_t all,
 						  uint64_t work)
 {
-	struct shared s = {j, out, NULL};
+	struct shared s = {j, out, NULL, pthread_self()};
 	int64_t threads = team_threads(), each = (all + threads - 1) / threads;
 
 	each = (each + TIER0_LANES - 1) / TIER0_LANES * TIER0_LANES;

@@ -192,7 +192,7 @@ static uint64_t write_work(const struct near *n, const struct braze_array *dst,
 	if (a && a->view.dtype != to)
 		return near_work(n, OP_CAST, to, dst->count);
 	if (side_by_side)
-		return work < NEAR_SPREAD ? work : near_shared(work);
+		return near_shared_bytes(work, near_bytes(to, dst->count));
 	return work + (a ? 0 : 2 * (uint64_t)dst->count);
 }
 

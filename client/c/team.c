@@ -23,12 +23,14 @@
 #define SPIN_NS	    200000   /* a thread looks for the next job, or for the end of this one */
 #define GAP_NS	    20000    /* between two looks: somebody else had the core */
 #define SOON_NS	    50000000 /* and had one not long before: others want the cores */
-#define CROWDED	    200	   /* loops after that in which nobody looks for longer than a wait takes */
-#define AWAKE	    10	   /* where threads are awake, so much less is worth it, */
-#define BUSY	    8	   /* and where others want the cores so many times as much */
-#define LOOK_TURNS  16	   /* between two looks at the clock */
-#define ROW_NS	    500000 /* loops that follow each other within that are in a row */
-#define ROW_WORTH   4	   /* which wakes threads when it is so many times what waking costs */
+#define CROWDED	    200	 /* loops after that in which nobody looks for longer than a wait takes, */
+#define CROWDED_MAX 3200 /* twice as many where that comes again soon, and at most */
+#define LATE_NS	    300000  /* that others' last parts take: a thread has lost the core with one */
+#define AWAKE	    4	    /* where threads are awake, so much less is worth it, */
+#define BUSY	    8	    /* and where others want the cores so many times as much */
+#define LOOK_TURNS  16	    /* between two looks at the clock */
+#define ROW_NS	    500000  /* loops that follow each other within that are in a row */
+#define ROW_WORTH   4	    /* which wakes threads when it is so many times what waking costs */
 #define WAIT_NS	    5000000 /* how often who waits looks whether to go on */
 
 /* What is left of a stretch: the first part, and above it the end. */
@@ -55,7 +57,8 @@ static struct team {
 	_Alignas(64) _Atomic bool open;
 	_Atomic unsigned inside, told, sleepers; /* told: changes with each job */
 	_Atomic bool awaited;			 /* who has the job sleeps until nobody is inside */
-	_Atomic unsigned crowded;		 /* loops until threads look for long again */
+	_Atomic unsigned crowded;		 /* loops until threads look for long again, */
+	_Atomic unsigned lasting, calm;		 /* of so many; loops since then */
 	_Atomic uint64_t gap;			 /* when somebody else last had a core, in ns */
 	bool over;				 /* under the lock */
 } team = {.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -120,6 +123,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* Others want the cores.  A library's threads that look for work of their own for some time after
+ * each call keep them until the program's next call, so what comes again soon is there to stay. */
+static void set_crowded(void)
+{
+	unsigned lasting = atomic_load_explicit(&team.lasting, memory_order_relaxed);
+	unsigned calm = atomic_load_explicit(&team.calm, memory_order_relaxed);
+
+	if (atomic_load_explicit(&team.crowded, memory_order_relaxed))
+		return;
+	if (!lasting || calm > 4 * lasting)
+		lasting = CROWDED;
+	else if (lasting < CROWDED_MAX)
+		lasting *= 2;
+	atomic_store_explicit(&team.lasting, lasting, memory_order_relaxed);
+	atomic_store_explicit(&team.calm, 0, memory_order_relaxed);
+	atomic_store_explicit(&team.crowded, lasting, memory_order_relaxed);
+}
+
 /* Somebody else had the core: one of the many that run for a moment, or, if soon after another
  * time, one that wants it. */
 static void gap(uint64_t now)
@@ -127,7 +148,7 @@ static void gap(uint64_t now)
 	uint64_t before = atomic_exchange_explicit(&team.gap, now, memory_order_relaxed);
 
 	if (now - before < SOON_NS)
-		atomic_store_explicit(&team.crowded, CROWDED, memory_order_relaxed);
+		set_crowded();
 }
 
 /* What is looked for, as long as it is worth it.  Where others want the cores nobody keeps one by
@@ -280,6 +301,8 @@ static unsigned threads(uint64_t *least, uint64_t *now)
 	if (crowded) {
 		*now = worth * BUSY;
 		atomic_store_explicit(&team.crowded, crowded - 1, memory_order_relaxed);
+	} else {
+		atomic_fetch_add_explicit(&team.calm, 1, memory_order_relaxed);
 	}
 	return wanted;
 }
@@ -348,6 +371,16 @@ static void alone(lang_part_fn *fn, void *data, unsigned parts)
 		fn(data, part, true);
 }
 
+/* The caller did its part from `begun` to `done` and waited for others: no longer than who is woken
+ * takes, or a part that is longer? */
+static void look_late(uint64_t begun, uint64_t done)
+{
+	uint64_t late = now_ns() - done;
+
+	if (late > LATE_NS && late > done - begun)
+		set_crowded();
+}
+
 static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void *data))
 {
 	struct job *j = &team.job;
@@ -364,11 +397,14 @@ static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void 
 	atomic_store_explicit(&j->done, 0, memory_order_relaxed);
 	cut(j);
 	tell();
+	uint64_t begun = now_ns();
 	work(j, 0);
+	uint64_t done = now_ns();
 	seen(is_done, 0);
 	atomic_store(&team.open, false);
 	if (!seen(is_left, 0))
 		await_threads(idle, data);
+	look_late(begun, done);
 	pthread_mutex_unlock(&turn);
 }
 

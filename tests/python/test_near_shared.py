@@ -70,8 +70,9 @@ for t, n in (("d", 650_001), ("f", 1_300_003), ("l", 400_001), ("b", 5_000_001),
     Z[3:] = 5
     W += A
     W[:-1] = W[1:]
+    V = np.exp(A) if t in "df" else A * B
     sums = (np.dot(A, B),) if t in "dfD" else ()
-    for x in (X, Y, Z, W, *sums):
+    for x in (X, Y, Z, W, V, *sums):
         print(n, t, hashlib.sha256(numpy.asarray(x).tobytes()).hexdigest()[:16])
     assert numpy.array_equal(X[1:], b[:-1]) and numpy.array_equal(Y, a) and not numpy.any(numpy.asarray(Z)[:3])
 
@@ -113,7 +114,7 @@ def run(settings):
 def test_bits_are_the_same():
     ways = {name: run(settings) for name, settings in WAYS.items()}
     lines, near = ways["one thread"]
-    assert len(lines) == 6 * 28 + 7 * 7 * (6 + 4) + 6 * 4 + 3 + 4 * 10 * 6 + 7 and near > 300
+    assert len(lines) == 6 * 28 + 7 * 7 * (6 + 4) + 6 * 5 + 3 + 4 * 10 * 6 + 7 and near > 300
     assert ways["four threads"][0] == lines and ways["four threads"][1] >= near
     assert ways["the daemon"] == (lines, 0)
 
@@ -125,9 +126,9 @@ braze.wait(a)
 def threads():
     return len(os.listdir("/proc/self/task"))
 before = threads()
-x = np.exp(a)
+x = np.arctan2(a, a)
 print(threads() - before)
-print(hash(numpy.asarray(np.exp(a)).tobytes()) == hash(numpy.asarray(x).tobytes()))
+print(hash(numpy.asarray(np.arctan2(a, a)).tobytes()) == hash(numpy.asarray(x).tobytes()))
 """
 
 
