@@ -270,8 +270,6 @@ static PyObject *get_general(PyObject *self, PyObject *key)
 {
 	PyObject *r = NULL;
 
-	if (selection_settle_key(key))
-		return NULL;
 	if (numpys_getitem(&r, self, key))
 		return r;
 	return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
@@ -296,6 +294,8 @@ static PyObject *get_by_tuple(PyObject *self, braze_array *h, PyObject *key)
 
 	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
 		return element(h, data + delta);
+	if (selection_settle_key(key))
+		return NULL;
 	return get_resolved(self, h, key, &s, resolve(&s, h, key));
 }
 
@@ -333,6 +333,8 @@ PyObject *index_get(PyObject *self, PyObject *key)
 	}
 	if (keys_are(key) && keys_get(&r, self, key))
 		return r;
+	if (selection_settle_key(key)) /* it has an __index__, which would be asked */
+		return NULL;
 	return get_resolved(self, h, key, &s, resolve_items(&s, h, &key, 1));
 }
 
