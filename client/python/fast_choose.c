@@ -63,14 +63,25 @@ bool fast_extract(PyObject **out, const struct fast *f, const struct call *c)
 	return (fast_bind(slot, f, c) && taken(out, slot[1], slot[0])) || fast_numpys(out, f, c);
 }
 
-/* (condition, a, axis): of vectors. */
-bool fast_compress(PyObject **out, const struct fast *f, const struct call *c)
+/* a is the parameter of that place, the condition the other one of the first two, an axis the
+ * third: of vectors. */
+static bool compress(PyObject **out, const struct fast *f, const struct call *c, int a)
 {
 	PyObject *slot[FAST_ARGS];
 
-	return (fast_bind(slot, f, c) && fast_absent(slot[2]) && is_here(slot[1]) &&
-		braze_ndim(nd(slot[1])->h) == 1 && taken(out, slot[1], slot[0])) ||
+	return (fast_bind(slot, f, c) && fast_absent(slot[2]) && is_here(slot[a]) &&
+		braze_ndim(nd(slot[a])->h) == 1 && taken(out, slot[a], slot[1 - a])) ||
 	       fast_numpys(out, f, c);
+}
+
+bool fast_compress(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return compress(out, f, c, 1);
+}
+
+bool fast_compress_method(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return compress(out, f, c, 0);
 }
 
 /* From NumPy 2.3 on the number is a scalar of NumPy's. */

@@ -27,9 +27,10 @@ static bool is_int(PyObject *o)
 	if (nd_check(o))
 		return nd(o)->flags & ND_SCALAR && type_dtype(o) >= BRAZE_INT8 &&
 		       type_dtype(o) <= BRAZE_UINT64;
-	/* NumPy's bools are masks as Python's are. */
+	/* NumPy's bools are masks as Python's are; a selection will be an array. */
 	return !PyBool_Check(o) && (PyObject *)Py_TYPE(o) != core.types[BRAZE_BOOL] &&
-	       PyIndex_Check(o) && PyObject_IsInstance(o, core.np_ndarray) != 1;
+	       PyIndex_Check(o) && !selection_check(o) &&
+	       PyObject_IsInstance(o, core.np_ndarray) != 1;
 }
 
 static bool is_basic(PyObject *o)
@@ -270,6 +271,8 @@ static PyObject *get_general(PyObject *self, PyObject *key)
 {
 	PyObject *r = NULL;
 
+	if (selection_settle_key(key))
+		return NULL;
 	if (numpys_getitem(&r, self, key))
 		return r;
 	return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
@@ -294,8 +297,6 @@ static PyObject *get_by_tuple(PyObject *self, braze_array *h, PyObject *key)
 
 	if (element_at(&delta, h, key) && (data = wait_at_hand(h)))
 		return element(h, data + delta);
-	if (selection_settle_key(key))
-		return NULL;
 	return get_resolved(self, h, key, &s, resolve(&s, h, key));
 }
 
@@ -333,8 +334,6 @@ PyObject *index_get(PyObject *self, PyObject *key)
 	}
 	if (keys_are(key) && keys_get(&r, self, key))
 		return r;
-	if (selection_settle_key(key)) /* it has an __index__, which would be asked */
-		return NULL;
 	return get_resolved(self, h, key, &s, resolve_items(&s, h, &key, 1));
 }
 
