@@ -248,9 +248,11 @@ static char *cut_bytes(struct near *n, size_t bytes, size_t align)
 static char *whole_block(size_t align, size_t bytes)
 {
 	bool huge = bytes >= NEAR_HUGE;
-	char *at = aligned_alloc(huge ? NEAR_HUGE : align, bytes);
+	void *at = NULL;
 
-	if (at && huge)
+	if (posix_memalign(&at, huge ? NEAR_HUGE : align, bytes))
+		return NULL;
+	if (huge)
 		(void)madvise(at, bytes / NEAR_PAGE * NEAR_PAGE, MADV_HUGEPAGE);
 	return at;
 }
