@@ -6,43 +6,59 @@ there too and runs NumPy itself on the same data (braze.fallbacks() counts).
 """
 
 import builtins as _builtins  # this module's bool, sum, min, ... are NumPy's
+import gc as _gc
 import sys as _sys
 
 import numpy as _numpy
 
 import braze as _braze
 from braze import _core, errors as _errors
-from braze.numpy import (
-    _adapters,
-    _choose,
-    _classes,
-    _composed,
-    _creation,
-    _derived,
-    _errstate,
-    _fallback,
-    _gather,
-    _interop,
-    _iterate,
-    _linear,
-    _methods,
-    _names,
-    _nans,
-    _norms,
-    _parts,
-    _ranked,
-    _reductions,
-    _scalars,
-    _search,
-    _selection,
-    _sets,
-    _shape,
-    _sharing,
-    _space,
-    _type,
-    _ufuncs,
-    _views,
-)
+
+
+class _NoCollection:
+    """Nothing that an import makes is garbage, and to look for it takes a fifteenth of ours."""
+
+    def __enter__(self):
+        self._collects = _gc.isenabled()
+        _gc.disable()
+
+    def __exit__(self, *_):
+        if self._collects:
+            _gc.enable()
+
+
+with _NoCollection():
+    from braze.numpy import (
+        _adapters,
+        _choose,
+        _classes,
+        _composed,
+        _creation,
+        _derived,
+        _errstate,
+        _fallback,
+        _gather,
+        _interop,
+        _iterate,
+        _linear,
+        _methods,
+        _names,
+        _nans,
+        _norms,
+        _parts,
+        _ranked,
+        _reductions,
+        _scalars,
+        _search,
+        _selection,
+        _sets,
+        _shape,
+        _sharing,
+        _space,
+        _type,
+        _ufuncs,
+        _views,
+    )
 
 ndarray = _core.ndarray
 ufunc = _core.ufunc
@@ -228,11 +244,12 @@ for _name in ("mgrid", "ogrid", "r_", "c_"):
 s_ = _numpy.s_
 index_exp = _numpy.index_exp
 newaxis = None
-_define()
-_methods.attach(_functions)
-_type.complete()
-_selection.complete()
-_adapters.install()
+with _NoCollection():
+    _define()
+    _methods.attach(_functions)
+    _type.complete()
+    _selection.complete()
+    _adapters.install()
 __version__ = _numpy.__version__
 for _name in ("__array_api_version__", "__array_namespace_info__"):
     if hasattr(_numpy, _name):  # from NumPy 2.1 on
