@@ -14,7 +14,6 @@
 #include "profile.h"
 
 #define BATCH_BYTES 16384 /* of the result, that all parts are gone over for at a time */
-#define LINE	    64	  /* where threads part a row */
 
 struct join {
 	struct braze_session *s;
@@ -246,7 +245,7 @@ static void near_fill(const struct join *j, struct braze_array *r)
 	if (r->buf->bytes < NEAR_SPREAD)
 		fn(&f, 0, n);
 	else
-		near_share(fn, &f, n, many ? 1 : LINE,
+		near_share(fn, &f, n, many ? 1 : COPY_LINE,
 			   near_work(j->s->near, OP_CAST, j->type, r->count));
 	for (int k = 0; k < j->n; k++) {
 		if (j->part[k]->count && !is_plain(j, j->part[k]))

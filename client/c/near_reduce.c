@@ -30,7 +30,7 @@ struct shared {
 	const struct job *j;
 	char *out;
 	struct bz_acc *acc; /* of each chunk */
-	pthread_t caller;   /* who has the session's registers */
+	pthread_t caller;   /* of tiles: who has the session's registers */
 };
 
 static int64_t bytes_of(unsigned dtype)
@@ -157,7 +157,7 @@ static __attribute__((noinline)) void reduce_shared(const struct job *j, char *o
 						    uint64_t work)
 {
 	struct bz_acc acc[CHUNKS];
-	struct shared s = {j, out, acc, pthread_self()};
+	struct shared s = {.j = j, .out = out, .acc = acc};
 	int64_t chunks = (j->total + TREE_CHUNK - 1) / TREE_CHUNK;
 	_Alignas(64) states state;
 
@@ -251,7 +251,7 @@ static void some_tiles(void *data, int64_t lo, int64_t hi)
 static __attribute__((noinline)) void share_tiles(const struct job *j, char *out, int64_t all,
 						  uint64_t work)
 {
-	struct shared s = {j, out, NULL, pthread_self()};
+	struct shared s = {.j = j, .out = out, .caller = pthread_self()};
 	int64_t threads = team_threads(), each = (all + threads - 1) / threads;
 
 	each = (each + TIER0_LANES - 1) / TIER0_LANES * TIER0_LANES;

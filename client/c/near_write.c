@@ -185,7 +185,6 @@ static uint64_t write_work(const struct near *n, const struct braze_array *dst,
 			   const struct braze_array *a)
 {
 	unsigned to = dst->view.dtype;
-
 	bool side_by_side = dst->contiguous && (!a || (a->contiguous && a->count == dst->count));
 	uint64_t work = near_bytes(to, dst->count) / NEAR_STORE * (a ? 2 : 1);
 

@@ -104,19 +104,21 @@ int braze_slice(braze_array **out, braze_array *a, const int64_t *start, const i
 
 int braze_transpose(braze_array **out, braze_array *a, const int *axes, braze_error *error)
 {
-	struct view v = a->view;
+	int64_t shape[LIMIT_NDIM], stride[LIMIT_NDIM];
+	const struct view *v = &a->view;
+	int ndim = v->shape.ndim;
 	unsigned seen = 0;
 
-	for (int i = 0; i < v.shape.ndim; i++) {
-		int from = axes ? axes[i] : v.shape.ndim - 1 - i;
-		if (from < 0 || from >= v.shape.ndim || (seen >> from & 1))
+	for (int i = 0; i < ndim; i++) {
+		int from = axes ? axes[i] : ndim - 1 - i;
+		if (from < 0 || from >= ndim || (seen >> from & 1))
 			return (int)err_set(err_of(error), E_AXIS,
 					    "axes do not match array: axis %d", from);
 		seen |= 1u << from;
-		v.shape.dim[i] = a->view.shape.dim[from];
-		v.stride[i] = a->view.stride[from];
+		shape[i] = v->shape.dim[from];
+		stride[i] = v->stride[from];
 	}
-	return view_of(out, a, &v, err_of(error));
+	return braze_part(out, a, ndim, shape, stride, v->offset, error);
 }
 
 int braze_broadcast_to(braze_array **out, braze_array *a, int ndim, const int64_t *shape,

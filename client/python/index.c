@@ -7,6 +7,7 @@
 #include "np_array.h"
 #include "numpys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A basic index applied: the view, and whether it names one element. */
@@ -47,35 +48,13 @@ static int add_axis(struct spot *s, int64_t extent, int64_t stride)
 	return BASIC_YES;
 }
 
-static char *put_text(char *at, const char *text)
-{
-	size_t n = strlen(text);
-
-	memcpy(at, text, n + 1);
-	return at + n;
-}
-
-static char *put_number(char *at, int64_t v)
-{
-	uint64_t rest = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-	char digits[24], *from = digits + sizeof digits - 1;
-
-	*from = '\0';
-	do
-		*--from = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (v < 0)
-		*--from = '-';
-	return put_text(at, from);
-}
-
 /* An iteration ends so: Python's formatting would be half of what a short one takes. */
 static void tell_out_of_bounds(int64_t i, int axis, int64_t extent)
 {
-	char text[160], *at = put_number(put_text(text, "index "), i);
+	char text[160];
 
-	at = put_number(put_text(at, " is out of bounds for axis "), axis);
-	put_number(put_text(at, " with size "), extent);
+	snprintf(text, sizeof text, "index %lld is out of bounds for axis %d with size %lld",
+		 (long long)i, axis, (long long)extent);
 	PyErr_SetString(PyExc_IndexError, text);
 }
 

@@ -395,11 +395,11 @@ static void drop_array(void *of)
 	Py_DECREF((PyObject *)of);
 }
 
-/* A small array that is plainly ours to copy; NULL: it is not, and nothing was done. */
-static PyObject *small_taken(const struct np_array *a)
+/* A small array of the type that is plainly ours to copy; NULL: it is not, and nothing was done, or
+ * with an exception set. */
+static PyObject *small_taken(const struct np_array *a, int d)
 {
 	const int usual = NP_WRITEABLE | NP_OWNDATA | NP_C_CONTIGUOUS;
-	int d = dtype_of(a->descr);
 	braze_session *s = core.session;
 	braze_array *h = NULL;
 	int64_t bytes = 0;
@@ -419,15 +419,14 @@ static PyObject *small_taken(const struct np_array *a)
 static PyObject *array_taken(PyObject *made)
 {
 	const struct np_array *a = np(made);
-	PyObject *small = small_taken(a);
+	int d = dtype_of(a->descr);
+	PyObject *small = small_taken(a, d);
 	braze_session *s = core.session;
 	braze_array *h = NULL;
 	braze_error err = {0};
-	int d = -1;
 
 	if (small || PyErr_Occurred())
 		return small;
-	d = dtype_of(a->descr);
 	if (d < 0 || a->nd > BRAZE_MAX_NDIM || !owns(made))
 		return PyObject_CallFunctionObjArgs(core.result, made, NULL);
 	if (!(a->flags & NP_C_CONTIGUOUS))

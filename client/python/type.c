@@ -249,22 +249,15 @@ static PyObject *get_strides(PyObject *self, void *closure)
 
 static PyObject *get_transposed(PyObject *self, void *closure)
 {
-	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 	braze_array *h = NULL, *r = NULL;
 	braze_error err;
-	int n = 0;
 
 	if (nd(self)->flags & ND_SCALAR)
 		return Py_NewRef(self);
 	h = type_handle(self);
 	if (!h)
 		return NULL;
-	n = braze_ndim(h);
-	for (int k = 0; k < n; k++) {
-		shape[k] = braze_shape(h)[n - 1 - k];
-		strides[k] = braze_strides(h)[n - 1 - k];
-	}
-	err.code = braze_part(&r, h, n, shape, strides, braze_offset(h), &err);
+	err.code = braze_transpose(&r, h, NULL, &err);
 	if (err.code) {
 		wait_raise(&err);
 		return NULL;

@@ -64,6 +64,11 @@ assert {"numpy.testing", "braze.numpy._testing", "braze.numpy._random"} <= set(s
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_names_that_numpy_does_not_list_are_not_listed():
+    assert set(dir(np)) - set(dir(numpy)) == {"empty_shared"}
+    assert hasattr(np, "matlib") and hasattr(np, "distutils") == hasattr(numpy, "distutils")
+
+
 @pytest.mark.parametrize("name", ["", "linalg", "random", "fft"])
 def test_a_name_is_found_as_quickly_as_python_can(name):
     # Python looks into ordinary modules without a __getattr__ by place: three times as fast.

@@ -267,16 +267,15 @@ for _name in (
 
 
 def __dir__():
-    return sorted({n for n in globals() if not n.startswith("_")} | _NAMES)
+    own = {n for n in globals() if not n.startswith("_")} - vars(_numpy).keys() - _LATER
+    return sorted(own | _NAMES)
 
 
 # All other names of NumPy's: functions that run NumPy and are counted, and modules.  A module without a
 # __getattr__ is looked into three times as fast.
 _space.fill(_sys.modules[__name__], _numpy, dunder=True)
-# Those that NumPy itself imports when it is asked for, some of which it does not list.
-_LATER = _numpy.__numpy_submodules__ | {"testing"} | {"matlib"}.intersection(_numpy.__getattr__.__code__.co_consts)
-if _sys.version_info < (3, 12):
-    _LATER |= {"distutils"}.intersection(_numpy.__getattr__.__code__.co_consts)
+# Those that NumPy itself imports when it is asked for; the last two it does not always list.
+_LATER = _numpy.__numpy_submodules__ | {"testing", "matlib"}
 for _name in (_NAMES | _LATER) - globals().keys():
     if _name in _LATER:
         globals()[_sys.intern(_name)] = _space.space(f"numpy.{_name}")
