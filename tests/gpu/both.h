@@ -18,6 +18,8 @@ struct both {
 	braze_session *session;
 	bool quick;
 	uint64_t seed;
+	unsigned part, parts; /* every parts'th program, from `part` on; parts 0: all */
+	unsigned met;	      /* programs so far, other parts' too */
 	unsigned checks, fallbacks, refused;
 	double worst; /* ulps, in what may differ */
 };
@@ -34,7 +36,7 @@ struct program {
 	const struct sample_judge *judge; /* of each result; NULL: there are none */
 };
 
-/* One result line; true: it passed. */
+/* One result line, none for a program of another part; true: it passed. */
 bool both_check(struct both *b, const struct program *p);
 /* Fresh operands: C order, or as the strides (bytes) say. */
 int both_operand(braze_array **out, braze_session *s, unsigned dtype, int ndim,

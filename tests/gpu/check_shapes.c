@@ -132,7 +132,7 @@ static int record_reductions(const void *data, braze_session *s, braze_array **o
 			continue;
 		rc = braze_reduce(&out[*n], op, x, t->axes, t->keepdims, -1, err);
 		*n += !rc;
-		/* Complex numbers have no order. */
+		/* Least, greatest and their places. */
 		if (rc == E_UNSUPPORTED && (t->dtype == DT_COMPLEX64 || t->dtype == DT_COMPLEX128))
 			rc = 0;
 	}
@@ -147,6 +147,9 @@ static void check_reduction(struct both *b, const struct shaped *t, unsigned ste
 		struct program p = {.record = record_reductions, .data = &one};
 		int at;
 
+		/* Complex numbers have no order. */
+		if (dtype_row(t->dtype)->cls == CLASS_COMPLEX && (op == OP_MIN || op == OP_ARGMIN))
+			continue;
 		one.first = (uint8_t)op;
 		one.last = (uint8_t)(op + step - 1 < OP_ARGMAX ? op + step - 1 : OP_ARGMAX);
 		at = snprintf(p.name, sizeof p.name, "%s [", dtype_row(t->dtype)->name);
@@ -313,16 +316,18 @@ static void check_library_products(struct both *b)
 	bool has = false;
 
 	for (unsigned k = 0; k < sizeof types; k++) {
-		double before = by_library(b->host), done = 0;
+		double before = by_library(b->host), now;
+		unsigned asked = b->checks;
 
 		check_product(b, types[k], PLAIN, 130, 129);
 		check_product(b, types[k], TRANSPOSED, 131, 126);
-		done = by_library(b->host) - before;
-		has |= done > 0;
-		if (has)
-			tap_result(done >= 2, "%s products by the library",
+		asked = b->checks - asked; /* by this part */
+		now = by_library(b->host);
+		has |= now > 0;
+		if (asked && has)
+			tap_result(now - before >= asked, "%s products by the library",
 				   dtype_row(types[k])->name);
-		else
+		else if (asked)
 			tap_note("no library did products of %s", dtype_row(types[k])->name);
 	}
 }

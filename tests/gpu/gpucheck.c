@@ -44,6 +44,8 @@ static void usage(FILE *out)
 	      "  --quick          fewer and smaller cases\n"
 	      "  --seed N         of operands and random programs (1)\n"
 	      "  --programs N     random programs\n"
+	      "  --part K/N       of ops, fourier and random the Kth of N parts, for several at "
+	      "once\n"
 	      "  --minutes N      of soak (2)\n"
 	      "  --device NAME    cuda:N (cuda:0)\n"
 	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
@@ -71,6 +73,18 @@ static bool add_section(struct command_line *c, const char *name)
 	return false;
 }
 
+/* "2/8" is the second of eight. */
+static bool set_part(struct options *o, const char *text)
+{
+	if (sscanf(text, "%u/%u", &o->part, &o->parts) == 2 && o->part >= 1 &&
+	    o->part <= o->parts) {
+		o->part--;
+		return true;
+	}
+	fprintf(stderr, "braze-gpucheck: a part is K/N with 1 <= K <= N, not %s\n", text);
+	return false;
+}
+
 static bool parse(struct command_line *c, int argc, char **argv)
 {
 	static const struct option longs[] = {{"section", required_argument, NULL, 's'},
@@ -79,6 +93,7 @@ static bool parse(struct command_line *c, int argc, char **argv)
 					      {"seed", required_argument, NULL, 'r'},
 					      {"programs", required_argument, NULL, 'p'},
 					      {"minutes", required_argument, NULL, 'm'},
+					      {"part", required_argument, NULL, 'n'},
 					      {"device", required_argument, NULL, 'd'},
 					      {"json", required_argument, NULL, 'j'},
 					      {"cache", required_argument, NULL, 'c'},
@@ -106,6 +121,10 @@ static bool parse(struct command_line *c, int argc, char **argv)
 			break;
 		case 'm':
 			c->options.minutes = strtod(optarg, NULL);
+			break;
+		case 'n':
+			if (!set_part(&c->options, optarg))
+				return false;
 			break;
 		case 'd':
 			c->options.device = optarg;
@@ -139,7 +158,11 @@ static enum status usable(const struct host *h, struct err *err)
 /* The sections that talk to one daemon. */
 static enum status serve(struct host *h, const struct command_line *c, struct err *err)
 {
-	struct both b = {.host = h, .quick = c->options.quick, .seed = c->options.seed};
+	struct both b = {.host = h,
+			 .quick = c->options.quick,
+			 .seed = c->options.seed,
+			 .part = c->options.part,
+			 .parts = c->options.parts};
 	enum status st = host_start(h, err);
 
 	if (!st)

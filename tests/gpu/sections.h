@@ -8,8 +8,9 @@
 struct options {
 	bool quick;
 	uint64_t seed;
-	unsigned programs; /* random ones; 0: as many as the section likes */
-	double minutes;	   /* of soak */
+	unsigned programs;    /* random ones; 0: as many as the section likes */
+	double minutes;	      /* of soak */
+	unsigned part, parts; /* of ops, fourier and random: both.h */
 	const char *device;
 	const char *cache; /* folder of compiled kernels; NULL: one for this run */
 };

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running sums, products and extremes: NumPy's up to 1024 elements of a lane, then block by block."""
 
+import contextlib
+
 import numpy
 import pytest
+from near_mode import near_on
 
 import braze
 import braze.numpy as np
@@ -69,6 +72,23 @@ def test_every_axis(name, dtype, shape):
             want = blocks(x, ufunc, to, axis)
             agree(ours(a, axis=axis), want, close)
             agree(ours(a[::-1][::-1] + a.dtype.type(0), axis=axis - len(shape)), want, close)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape, axis", [((1000,), 0), ((7, 1000), 1), ((300, 40), 0), ((300, 1), 0)])
+def test_each_product_of_complex_parts_is_rounded(dtype, shape, axis):
+    """By hand, since NumPy's own loops round some of them and others not."""
+    x = make(shape, numpy.dtype(dtype))
+    x /= abs(x)
+    want, lanes = numpy.moveaxis(x.copy(), axis, 0), numpy.moveaxis(x, axis, 0)
+    for i in range(1, len(want)):
+        before, by = want[i - 1], lanes[i]
+        want.real[i] = before.real * by.real - before.imag * by.imag
+        want.imag[i] = before.real * by.imag + before.imag * by.real
+    for where in (contextlib.nullcontext(), near_on()):
+        with where:
+            got = numpy.asarray(np.cumprod(np.asarray(x), axis=axis))
+        assert numpy.array_equal(numpy.moveaxis(got, axis, 0), want)
 
 
 @pytest.mark.parametrize("shape", [(1_000_000,), (300_000, 3), (3, 300_000), (2000, 500), (20, 20, 2500)], ids=str)
