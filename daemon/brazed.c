@@ -27,6 +27,7 @@
 #include "history.h"
 #include "ctl/ctl.h"
 #include "report.h"
+#include "spin.h"
 #include "plan/plancache.h"
 #include "plan/planner.h"
 #include "run/executor.h"
@@ -50,7 +51,9 @@ struct life {
 	uv_prepare_t turn;
 	uv_idle_t look; /* while it is active, the loop does not sleep ... */
 	uv_timer_t idle, limit, drain, sample;
-	uint64_t look_ns, look_until; /* ... for so long, until then, of uv_hrtime() */
+	uint64_t look_ns, look_until; /* ... for so long, until then, of uv_hrtime() ... */
+	uint64_t flown_since;	      /* ... and longer while GPUs have work: since then; 0: none */
+	struct spin_pace pace;	      /* how long they had some */
 	uint64_t drain_until;	      /* ms of the loop's clock */
 	struct listener *listener;
 	struct ctl *ctl;
@@ -110,11 +113,32 @@ static void on_look(uv_idle_t *h)
 		uv_idle_stop(h);
 }
 
+static bool gpus_work(const struct brazed *d)
+{
+	for (unsigned i = 1; i < d->ndevice; i++)
+		if (d->device[i].executor && executor_works(d->device[i].executor))
+			return true;
+	return false;
+}
+
+/* Returns how long to look. */
+static uint64_t look_time(struct life *l, uint64_t now)
+{
+	if (gpus_work(&l->d)) {
+		l->flown_since = l->flown_since ? l->flown_since : now;
+		return (uint64_t)spin_pace_time(&l->pace, (int64_t)l->look_ns);
+	}
+	if (l->flown_since)
+		spin_pace_note(&l->pace, (int64_t)(now - l->flown_since));
+	l->flown_since = 0;
+	return l->look_ns;
+}
+
 static void look_on(struct life *l, uint64_t now)
 {
 	if (!l->look_ns || l->stopping)
 		return;
-	l->look_until = now + l->look_ns;
+	l->look_until = now + look_time(l, now);
 	uv_idle_start(&l->look, on_look);
 }
 

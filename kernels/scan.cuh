@@ -30,6 +30,33 @@ template <class T> struct bz_scan_lane {
 	}
 };
 
+#define BZ_SCAN_AHEAD 8 /* elements that a thread has under way */
+
+/* 32 elements of each of a warp's blocks, from `at` on, into its tile; behind an end whatever is there. */
+template <class T> BZ_FN void bz_scan_fill(const bz_scan_lane<T> &mine, T (*tile)[33], bz_i64 at)
+{
+	const int lane = threadIdx.x & 31;
+
+#pragma unroll 1
+	for (int first = 0; first < 32; first += BZ_SCAN_AHEAD) {
+		T v[BZ_SCAN_AHEAD];
+
+#pragma unroll
+		for (int k = 0; k < BZ_SCAN_AHEAD; k++) {
+			const bz_i64 n = __shfl_sync(0xffffffffu, mine.n, first + k);
+			const bz_address from =
+				(bz_address)__shfl_sync(0xffffffffu, (bz_u64)mine.from, first + k);
+
+			v[k] = T{};
+			if (at + lane < n)
+				v[k] = bz_ld<T>(from + (at + lane) * (bz_i64)sizeof(T));
+		}
+#pragma unroll
+		for (int k = 0; k < BZ_SCAN_AHEAD; k++)
+			tile[first + k][lane] = v[k];
+	}
+}
+
 /* A warp's blocks, whose elements lie side by side, by way of its tile. */
 template <class T, T (*OP)(T, T)>
 BZ_FN void bz_scan_rows(const bz_scan_lane<T> &mine, T (*tile)[33], bz_i64 longest)
@@ -38,19 +65,17 @@ BZ_FN void bz_scan_rows(const bz_scan_lane<T> &mine, T (*tile)[33], bz_i64 longe
 	T sum = {};
 
 	for (bz_i64 at = 0; at < longest; at += 32) {
-		for (int r = 0; r < 32; r++) {
-			const bz_i64 n = __shfl_sync(0xffffffffu, mine.n, r);
-			const bz_address from = (bz_address)__shfl_sync(0xffffffffu, (bz_u64)mine.from, r);
-
-			if (at + lane < n)
-				tile[r][lane] = bz_ld<T>(from + (at + lane) * (bz_i64)sizeof(T));
-		}
+		bz_scan_fill<T>(mine, tile, at);
 		__syncwarp();
-		for (int i = 0; i < 32 && at + i < mine.n; i++) {
-			sum = at + i ? OP(sum, tile[lane][i]) : tile[lane][i];
+#pragma unroll BZ_SCAN_AHEAD
+		for (int i = 0; i < 32; i++) {
+			const T x = tile[lane][i];
+
+			sum = at + i ? OP(sum, x) : x;
 			tile[lane][i] = sum;
 		}
 		__syncwarp();
+#pragma unroll BZ_SCAN_AHEAD
 		for (int r = 0; r < 32; r++) {
 			const bz_i64 n = __shfl_sync(0xffffffffu, mine.n, r);
 			const bz_address to = (bz_address)__shfl_sync(0xffffffffu, (bz_u64)mine.to, r);
@@ -59,6 +84,34 @@ BZ_FN void bz_scan_rows(const bz_scan_lane<T> &mine, T (*tile)[33], bz_i64 longe
 				bz_st<T>(to + (at + lane) * (bz_i64)sizeof(T), tile[r][lane]);
 		}
 		__syncwarp();
+	}
+}
+
+/* A block whose elements are apart; neighbouring threads have neighbouring lanes. */
+template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_apart(const bz_scan_lane<T> &mine)
+{
+	bz_i64 i = 0;
+	T sum = {};
+
+#pragma unroll 1
+	for (; i + BZ_SCAN_AHEAD <= mine.n; i += BZ_SCAN_AHEAD) {
+		T v[BZ_SCAN_AHEAD];
+
+#pragma unroll
+		for (int k = 0; k < BZ_SCAN_AHEAD; k++)
+			v[k] = bz_ld<T>(mine.from + (i + k) * mine.from_step);
+#pragma unroll
+		for (int k = 0; k < BZ_SCAN_AHEAD; k++) {
+			sum = i + k ? OP(sum, v[k]) : v[k];
+			bz_st<T>(mine.to + (i + k) * mine.to_step, sum);
+		}
+	}
+#pragma unroll 1
+	for (; i < mine.n; i++) {
+		const T x = bz_ld<T>(mine.from + i * mine.from_step);
+
+		sum = i ? OP(sum, x) : x;
+		bz_st<T>(mine.to + i * mine.to_step, sum);
 	}
 }
 
@@ -78,18 +131,11 @@ template <class T, T (*OP)(T, T)> BZ_FN void bz_scan_blocks(const bz_call_args &
 		const bz_i64 item = at + threadIdx.x, q = bz_over(item, rows ? blocks : lanes);
 		const bz_i64 r = item - q * (rows ? blocks : lanes);
 		const bz_scan_lane<T> mine(A, rows ? q : r, lanes, rows ? r : q);
-		T sum = {};
 
-		if (rows) {
+		if (rows)
 			bz_scan_rows<T, OP>(mine, tile[threadIdx.x / 32], longest);
-			continue;
-		}
-		for (bz_i64 i = 0; i < mine.n; i++) {
-			const T x = bz_ld<T>(mine.from + i * mine.from_step);
-
-			sum = i ? OP(sum, x) : x;
-			bz_st<T>(mine.to + i * mine.to_step, sum);
-		}
+		else
+			bz_scan_apart<T, OP>(mine);
 	}
 }
 

@@ -252,6 +252,25 @@ BZ_FN void bz_meet(int team)
 		__syncwarp();
 }
 
+/* Whole turns of 64 elements, of n from e on: TURNS at once, whose loads go before what waits for
+ * them, and the last ones by quarters.  A row of 1000 is not much slower than one of 1024. */
+template <int TURNS, class K, class I>
+BZ_FN int bz_warp_turns(const typename K::params &A, const typename K::template place<I> &at, I first,
+			int e, int n, typename K::lanes &acc)
+{
+#pragma unroll 1
+	for (; e + 64 * TURNS <= n; e += 64 * TURNS) {
+#pragma unroll
+		for (int t = 0; t < 64 * TURNS; t += 64) {
+			K::template point<I, 0>(A, at, first + e + t, acc);
+			K::template point<I, 1>(A, at, first + e + t + 32, acc);
+		}
+	}
+	if constexpr (TURNS >= 4)
+		e = bz_warp_turns<TURNS / 4, K, I>(A, at, first, e, n, acc);
+	return e;
+}
+
 /* Elements [first, first + n) of a block by a warp; the value is thread 0's. */
 template <class K, class I>
 BZ_FN typename K::reds bz_warp_block(const typename K::params &A, typename K::template place<I> at,
@@ -260,22 +279,17 @@ BZ_FN typename K::reds bz_warp_block(const typename K::params &A, typename K::te
 	const int lane = threadIdx.x & 31;
 	typename K::lanes acc;
 	typename K::reds v;
+	int e = 0;
 
 	K::begin(acc);
 	first += lane;
-	if (!K::big && n == BZ_BLOCK) {
-#pragma unroll (4 * K::unroll)
-		for (int e = 0; e < BZ_BLOCK; e += 64) {
-			K::template point<I, 0>(A, at, first + e, acc);
-			K::template point<I, 1>(A, at, first + e + 32, acc);
-		}
-	} else {
+	if constexpr (!K::big)
+		e = bz_warp_turns<4 * K::unroll, K, I>(A, at, first, e, n, acc);
 #pragma unroll 1
-		for (int e = 0; e < n - lane; e += 64) {
-			K::template point<I, 0>(A, at, first + e, acc);
-			if (e + 32 < n - lane)
-				K::template point<I, 1>(A, at, first + e + 32, acc);
-		}
+	for (; e < n - lane; e += 64) {
+		K::template point<I, 0>(A, at, first + e, acc);
+		if (e + 32 < n - lane)
+			K::template point<I, 1>(A, at, first + e + 32, acc);
 	}
 	v = K::pair(acc);
 	for (int w = 16; w; w >>= 1)
@@ -406,32 +420,35 @@ BZ_FN typename K::reds bz_leaf(const typename K::params &A, typename K::template
 	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
 	typename K::lanes acc[lanes];
 	typename K::reds v[lanes];
+	int e = 0;
 
 #pragma unroll
 	for (int m = 0; m < lanes; m++)
 		K::begin(acc[m]);
 	first += c;
-	if (!K::big && n == BZ_BLOCK) {
-#pragma unroll K::unroll
-		for (int e = 0; e < BZ_BLOCK; e += 64) {
+#pragma unroll 1
+	for (; !K::big && e + 64 * K::unroll <= n; e += 64 * K::unroll) {
+#pragma unroll
+		for (int t = 0; t < 64 * K::unroll; t += 64) {
 #pragma unroll
 			for (int m = 0; m < lanes; m++) {
-				K::template point<I, 0>(A, at, first + e + m * leaves, acc[m]);
-				K::template point<I, 1>(A, at, first + e + m * leaves + 32, acc[m]);
+				const I i = first + e + t + m * leaves;
+
+				K::template point<I, 0>(A, at, i, acc[m]);
+				K::template point<I, 1>(A, at, i + 32, acc[m]);
 			}
 		}
-	} else {
+	}
 #pragma unroll 1
-		for (int e = 0; e < n - c; e += 64) {
+	for (; e < n - c; e += 64) {
 #pragma unroll
-			for (int m = 0; m < lanes; m++) {
-				const int at_m = e + m * leaves;
+		for (int m = 0; m < lanes; m++) {
+			const int at_m = e + m * leaves;
 
-				if (at_m < n - c)
-					K::template point<I, 0>(A, at, first + at_m, acc[m]);
-				if (at_m + 32 < n - c)
-					K::template point<I, 1>(A, at, first + at_m + 32, acc[m]);
-			}
+			if (at_m < n - c)
+				K::template point<I, 0>(A, at, first + at_m, acc[m]);
+			if (at_m + 32 < n - c)
+				K::template point<I, 1>(A, at, first + at_m + 32, acc[m]);
 		}
 	}
 #pragma unroll
@@ -499,20 +516,21 @@ template <class K, class I> BZ_FN void bz_reduce_columns(const typename K::param
 	const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
 	const int team = A.h.team, teams = (int)blockDim.x / 32 / team;
 	const int seat = warp % team, table = warp / team;
-	const bz_i64 n = K::reduced(A), per = A.h.chi - A.h.clo;
-	const bz_i64 tasks = (A.h.hi - A.h.lo + 31) / 32 * per;
+	const bz_i64 n = K::reduced(A), across = (A.h.hi - A.h.lo + 31) / 32;
+	const bz_i64 tasks = across * (A.h.chi - A.h.clo);
 	const bz_share<K> share(A.h, n, team);
 	int since = 0;
 
+	/* Neighbours are next to each other in the same rows: what runs at once reads long stretches. */
 	for (bz_i64 t = (bz_i64)blockIdx.x * teams; t < tasks; t += (bz_i64)gridDim.x * teams) {
-		bz_i64 c;
+		bz_i64 at;
 
 		if (bz_stopped(A.h, &since, (bz_i64)share.each * (32 * BZ_BLOCK) >> share.bits))
 			return;
-		const bz_i64 p = A.h.lo + bz_task(t + table, per, &c) * 32 + lane;
+		const bz_i64 piece = A.h.clo + bz_task(t + table, across, &at);
+		const bz_i64 p = A.h.lo + at * 32 + lane;
 		const bool busy = t + table < tasks && p < A.h.hi;
-		const bz_i64 piece = A.h.clo + c;
-		const int size = bz_piece_size(A.h, n, piece), all = share.leaves(size);
+		const int size = busy ? bz_piece_size(A.h, n, piece) : 0, all = share.leaves(size);
 		typename K::reds v;
 
 		if (busy && seat * share.each < all)

@@ -11,7 +11,7 @@
 
 #include "cores.h"
 
-static int64_t clock_ns(void)
+int64_t spin_clock(void)
 {
 	struct timespec t;
 
@@ -41,15 +41,30 @@ bool spin_time(int64_t *ns, const char *setting)
 	return true;
 }
 
+void spin_pace_note(struct spin_pace *p, int64_t ns)
+{
+	if (ns > SPIN_LONG_US * 1000)
+		p->usual_ns -= p->usual_ns / 8;
+	else
+		p->usual_ns = p->usual_ns ? (3 * p->usual_ns + ns) / 4 : ns;
+}
+
+int64_t spin_pace_time(const struct spin_pace *p, int64_t ns)
+{
+	int64_t most = SPIN_LONG_US * 1000, usual = p->usual_ns + p->usual_ns / 2;
+
+	return ns <= 0 ? 0 : ns + (usual < most ? usual : most);
+}
+
 bool spin_readable(int fd, int64_t ns)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int64_t until = ns > 0 ? clock_ns() + ns : 0;
+	int64_t until = ns > 0 ? spin_clock() + ns : 0;
 
 	while (ns > 0) {
 		if (poll(&p, 1, 0) > 0)
 			return true;
-		if (clock_ns() >= until)
+		if (spin_clock() >= until)
 			break;
 		spin_pause();
 	}

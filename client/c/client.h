@@ -19,6 +19,7 @@
 #include "braze_fast.h"
 #include "ops.h"
 #include "packet.h"
+#include "spin.h"
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -294,7 +295,9 @@ struct braze_session {
 	pthread_cond_t wake;
 	int fd;
 	bool reading;		   /* somebody polls the socket */
-	int64_t spin_ns;	   /* and looks at it for so long before he sleeps */
+	int64_t spin_ns;	   /* and looks at it for so long before he sleeps ... */
+	bool on_gpu;		   /* ... longer where a GPU was asked for, ... */
+	struct spin_pace pace;	   /* ... as answers of it took; who reads has it */
 	struct braze_future *open; /* unanswered */
 	struct err death;	   /* why state is not OK */
 	struct braze_spent spent;  /* by the daemon, as it said last; 0 once it is not asked */

@@ -31,6 +31,7 @@ void near_switch(struct braze_session *s)
 {
 	enum why why = WHY_PENDING;
 
+	s->on_gpu = !on_cpu(s);
 	if (s->near_off)
 		why = WHY_OFF;
 	else if (s->loops != loops_identity()) /* or another libm: the bits may differ */
@@ -38,7 +39,7 @@ void near_switch(struct braze_session *s)
 	else if (s->careful & ~(uint32_t)CAREFUL_PROFILE ||
 		 s->flags & (BRAZE_EAGER | BRAZE_UNFUSED))
 		why = WHY_MODE;
-	else if (!on_cpu(s))
+	else if (s->on_gpu)
 		why = WHY_DEVICE;
 	else if (s->shared)
 		why = WHY_OWN;

@@ -25,7 +25,6 @@
 #include "pages.h"
 #include "profile.h"
 #include "region.h"
-#include "spin.h"
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
@@ -328,12 +327,17 @@ void wire_drain(struct braze_session *s)
 static bool pump(struct braze_session *s, int ms)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLIN};
+	int64_t look = s->on_gpu ? spin_pace_time(&s->pace, s->spin_ns) : s->spin_ns, begun = 0;
 	int n;
 
 	s->reading = true;
 	pthread_mutex_unlock(&s->sock);
-	n = spin_readable(s->fd, s->spin_ns) ? 1 : poll(&p, 1, ms);
+	if (s->on_gpu && look)
+		begun = spin_clock();
+	n = spin_readable(s->fd, look) ? 1 : poll(&p, 1, ms);
 	bool interrupted = n < 0 && errno == EINTR;
+	if (n > 0 && begun)
+		spin_pace_note(&s->pace, spin_clock() - begun);
 	pthread_mutex_lock(&s->sock);
 	if (n > 0 && !atomic_load(&s->state))
 		take_in(s);

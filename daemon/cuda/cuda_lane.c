@@ -241,11 +241,18 @@ static void do_item(struct cuda_lane *l, struct cuda_item *item)
 /* With the lane's lock held. */
 static void wait_for_item(struct cuda_lane *l)
 {
-	int64_t since = cuda_worker_clock();
-
 	pthread_cond_wait(&l->more, &l->lock);
 	atomic_fetch_add(&l->c->page->wakes, 1);
-	l->eager = cuda_worker_clock() - since < l->c->spin_ns;
+}
+
+/* An item has come to an issuer that had nothing to do. */
+static void note_gap(struct cuda_lane *l)
+{
+	int64_t gap = cuda_worker_clock() - l->idle_ns;
+
+	spin_pace_note(&l->gaps, gap);
+	l->eager = gap < l->c->spin_ns + (l->c->crowded ? 0 : SPIN_LONG_US * 1000);
+	l->idle_ns = 0;
 }
 
 static void *issuer_main(void *arg)
@@ -275,6 +282,8 @@ static void *issuer_main(void *arg)
 		l->busy = true;
 		l->taken_run = item->run;
 		pthread_mutex_unlock(&l->lock);
+		if (l->idle_ns)
+			note_gap(l);
 		do_item(l, item);
 		free(item);
 		pthread_mutex_lock(&l->lock);

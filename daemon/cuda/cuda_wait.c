@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
-#include "spin.h"
 
 #define SHORT_NS  50000 /* a run below this is not worth two events every time */
 #define FIRST	  4	/* runs of a lane that always have them */
@@ -111,6 +110,7 @@ static uint64_t busy(struct cuda_run *run)
 	l->clock.runs++;
 	l->clock.over_ns = now;
 	l->clock.busy_ns = ns;
+	spin_pace_note(&l->clock.ends, ns);
 	return ns > 0 ? (uint64_t)ns : 1;
 }
 
@@ -241,6 +241,12 @@ void cuda_wait_hand(struct cuda_lane *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Where cores are few the looking is for those who need it least: short runs. */
+static int64_t look_time(const struct cuda_lane *l, const struct spin_pace *pace)
+{
+	return l->c->crowded ? l->c->spin_ns : spin_pace_time(pace, l->c->spin_ns);
+}
+
 /* false: it is not over within the time, and nothing came that has to be done. */
 static bool look_for_end(struct cuda_lane *l, struct cuda_run *run, int64_t until)
 {
@@ -260,13 +266,14 @@ static bool look_for_end(struct cuda_lane *l, struct cuda_run *run, int64_t unti
 void cuda_wait_idle(struct cuda_lane *l)
 {
 	struct cuda_run *run = own(l);
-	int64_t until = cuda_worker_clock() + l->c->spin_ns;
+	int64_t until = cuda_worker_clock() + look_time(l, &l->clock.ends);
 
 	if (run && !look_for_end(l, run, until))
 		cuda_wait_hand(l);
+	l->idle_ns = cuda_worker_clock();
 	if (!l->eager)
 		return;
-	until = cuda_worker_clock() + l->c->spin_ns;
+	until = cuda_worker_clock() + look_time(l, &l->gaps);
 	for (unsigned i = 1; !atomic_load_explicit(&l->queued, memory_order_relaxed); i++) {
 		if (i % TURNS == 0 && cuda_worker_clock() >= until)
 			return;

@@ -18,7 +18,6 @@
 #include "cuda_fft.h"
 #include "cuda_error.h"
 #include "cores.h"
-#include "spin.h"
 
 #define PACKET_BYTES (COMMAND_BYTES + COMMAND_HELD * sizeof(struct command))
 
@@ -329,19 +328,23 @@ static void read_pin_settings(struct cuda *c)
 static void serve(struct cuda *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	struct spin_pace pace = {0}; /* of packets, one behind the other */
 	bool busy = false;
 
 	while (!c->closed) {
+		int64_t look = spin_pace_time(&pace, c->look_ns), begun = look ? spin_clock() : 0;
 		int fd = -1;
 		ssize_t n = 0;
 
 		p.revents = 0;
-		if (spin_readable(c->fd, c->look_ns))
+		if (spin_readable(c->fd, look))
 			p.revents = POLLIN;
 		else if (poll(&p, 1, 0) == 0) {
 			atomic_fetch_add(&c->page->wakes, 1);
 			poll(&p, 1, busy ? TICK_MS : -1);
 		}
+		if (p.revents && begun)
+			spin_pace_note(&pace, spin_clock() - begun);
 		if (p.revents && (n = packet_read(c, &fd)) > 0) {
 			atomic_fetch_add(&c->page->packets, 1);
 			do_packets(c, (size_t)n, fd);

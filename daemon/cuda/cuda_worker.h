@@ -28,6 +28,7 @@
 #include "cuda_launch.h"
 #include "cuda_order.h"
 #include "cuda_tune.h"
+#include "spin.h"
 #include "contract/command.h"
 #include "worker/steps.h"
 
@@ -340,6 +341,7 @@ struct cuda_lane {
 		int64_t over_ns; /* when its end was seen */
 		int64_t late_ns; /* by how much a run takes longer seen from here than on the device
 				  */
+		struct spin_pace ends;
 	} clock;
 
 	/* The issuer's, once open. */
@@ -350,11 +352,13 @@ struct cuda_lane {
 	struct cuda_free freed;
 	struct cuda_table regions;
 	struct cuda_part *parts;
-	uint32_t serial;   /* of the next mark */
-	uint32_t launches; /* that the driver may hold */
-	bool eager;	   /* the last item came within the time that the issuer may look for one */
-	CUdeviceptr words; /* of errors */
-	CUdeviceptr stops; /* its runs' cancel words */
+	uint32_t serial;       /* of the next mark */
+	uint32_t launches;     /* that the driver may hold */
+	int64_t idle_ns;       /* since then it has nothing to do; 0: it has */
+	struct spin_pace gaps; /* how long it had nothing to do */
+	bool eager;	       /* the last time not longer than it may look for an item */
+	CUdeviceptr words;     /* of errors */
+	CUdeviceptr stops;     /* its runs' cancel words */
 	char *pinned;
 	struct cuda_slot slot[CUDA_SLOTS];
 	CUdeviceptr mark_device;

@@ -687,6 +687,11 @@ uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s)
 	return slice_cost(x, s);
 }
 
+bool executor_works(const struct executor *x)
+{
+	return x->nflight > 0;
+}
+
 void executor_get_stats(const struct executor *x, struct executor_stats *out)
 {
 	*out = x->stats;

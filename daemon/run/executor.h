@@ -183,6 +183,8 @@ bool executor_step_known(const struct executor *x, const struct plan_step *s);
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
 /* Clients whose packets the worker has, at most n, whose turn it is first; how many. */
 uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n);
+/* Has its worker something to do? */
+bool executor_works(const struct executor *x);
 void executor_get_stats(const struct executor *x, struct executor_stats *out);
 
 #endif

@@ -22,24 +22,27 @@ enum {
 	SECTION_LARGE = 32,
 	SECTION_SOAK = 64,
 	SECTION_FOURIER = 128,
+	SECTION_KERNELS = 256, /* of bench */
 	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_FOURIER | SECTION_RANDOM |
 			 SECTION_LARGE | SECTION_FAULTS,
-	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH
+	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH | SECTION_KERNELS
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE}, {"ops", SECTION_OPS},     {"fourier", SECTION_FOURIER},
-		{"random", SECTION_RANDOM}, {"large", SECTION_LARGE}, {"soak", SECTION_SOAK},
-		{"faults", SECTION_FAULTS}, {"bench", SECTION_BENCH}, {"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE},   {"ops", SECTION_OPS},
+		{"fourier", SECTION_FOURIER}, {"random", SECTION_RANDOM},
+		{"large", SECTION_LARGE},     {"soak", SECTION_SOAK},
+		{"faults", SECTION_FAULTS},   {"bench", SECTION_BENCH | SECTION_KERNELS},
+		{"kernels", SECTION_KERNELS}, {"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, fourier, random, large, soak, faults, bench or all; "
-	      "may\n"
-	      "                   be repeated\n"
+	      "  --section NAME   device, ops, fourier, random, large, soak, faults, bench, "
+	      "kernels\n"
+	      "                   (of bench) or all; may be repeated\n"
 	      "  --all            every section; without any: all but soak and bench\n"
 	      "  --quick          fewer and smaller cases\n"
 	      "  --seed N         of operands and random programs (1)\n"
@@ -219,10 +222,10 @@ static void run(const struct command_line *c)
 		check_probes(&c->options);
 	if (!st && c->sections & SECTION_FAULTS)
 		check_faults(&c->options);
-	if (!st && c->sections & SECTION_BENCH) {
+	if (!st && c->sections & SECTION_BENCH)
 		bench_driver(&c->options);
+	if (!st && c->sections & SECTION_KERNELS)
 		bench_kernels(&c->options);
-	}
 }
 
 int main(int argc, char **argv)

@@ -44,6 +44,28 @@ Test(spin, auto_counts_the_cores_that_may_be_used)
 	cr_assert(spin_time(&ns, "100") && ns == 100000, "who asks for it gets it");
 }
 
+/* What took short is looked for as long, and half as long again; a long wait is no measure. */
+Test(spin, a_pace_follows_what_waits_took)
+{
+	struct spin_pace p = {0};
+	int64_t last;
+
+	cr_assert_eq(spin_pace_time(&p, 100000), 100000);
+	for (int i = 0; i < 20; i++)
+		spin_pace_note(&p, 400000);
+	cr_assert_eq(spin_pace_time(&p, 100000), 700000);
+	cr_assert_eq(spin_pace_time(&p, 0), 0, "who does not look looks for nothing");
+	spin_pace_note(&p, 60ll * 1000000000);
+	last = spin_pace_time(&p, 100000);
+	cr_assert(last < 700000 && last > 600000, "one thought is not forgotten for");
+	for (int i = 0; i < 200; i++)
+		spin_pace_note(&p, 60ll * 1000000000);
+	cr_assert_lt(spin_pace_time(&p, 100000), 101000, "runs of a minute are not looked for");
+	for (int i = 0; i < 20; i++)
+		spin_pace_note(&p, SPIN_LONG_US * 1000);
+	cr_assert_eq(spin_pace_time(&p, 100000), 100000 + SPIN_LONG_US * 1000, "at most so long");
+}
+
 static void *write_later(void *fd)
 {
 	usleep(2000);
