@@ -268,8 +268,10 @@ static unsigned blocks_wanted(const struct nest *n, unsigned entry)
 	case ENTRY_bz_map_tile_narrow:
 		return weight(n) <= 4 && words(n) <= 3 ? 8 : 1;
 	case ENTRY_bz_reduce_column:
-	case ENTRY_bz_reduce_column_narrow:
-		return !n->nmore && nest_reductions(n) == 1 && weight(n) <= 8 && plain(n) ? 4 : 1;
+	case ENTRY_bz_reduce_column_narrow: /* places of 64 bits take two registers */
+		if (n->nmore || nest_reductions(n) != 1 || weight(n) > 8 || !plain(n))
+			return 1;
+		return entry == ENTRY_bz_reduce_column ? 3 : 4;
 	default:
 		return 1;
 	}
