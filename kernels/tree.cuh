@@ -260,10 +260,14 @@ BZ_FN int bz_warp_turns(const typename K::params &A, const typename K::template 
 {
 #pragma unroll 1
 	for (; e + 64 * TURNS <= n; e += 64 * TURNS) {
+		if constexpr (K::ahead) {
+			K::template points_ahead<I, 2 * TURNS>(A, at, first + e, acc);
+		} else {
 #pragma unroll
-		for (int t = 0; t < 64 * TURNS; t += 64) {
-			K::template point<I, 0>(A, at, first + e + t, acc);
-			K::template point<I, 1>(A, at, first + e + t + 32, acc);
+			for (int t = 0; t < 64 * TURNS; t += 64) {
+				K::template point<I, 0>(A, at, first + e + t, acc);
+				K::template point<I, 1>(A, at, first + e + t + 32, acc);
+			}
 		}
 	}
 	if constexpr (TURNS >= 4)
@@ -412,43 +416,58 @@ template <class K> BZ_FN int bz_leaf_bits(bz_i64 n)
 	return bits;
 }
 
-/* Leaf c of a block of n elements from `first` on: every K::leaves-th lane from lane c on. */
+/* K::unroll turns of leaf c of a block, which begins at `first`; the places of a turn are 64 rows. */
+template <class K, class I>
+BZ_FN void bz_leaf_turns(const typename K::params &A, const typename K::template place<I> &at, I first,
+			 typename K::lanes *acc)
+{
+	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
+
+#pragma unroll
+	for (int e = 0; e < 64 * K::unroll; e += 64) {
+#pragma unroll
+		for (int m = 0; m < lanes; m++) {
+			K::template point<I, 0>(A, at, first + e + m * leaves, acc[m]);
+			K::template point<I, 1>(A, at, first + e + m * leaves + 32, acc[m]);
+		}
+	}
+}
+
+/* Leaf c of a block of n elements from `first` on: every K::leaves-th lane from lane c on.  A whole
+ * block has a loop of its own: that of a number which nobody knows takes a register more. */
 template <class K, class I>
 BZ_FN typename K::reds bz_leaf(const typename K::params &A, typename K::template place<I> at,
 			       I first, int n, int c)
 {
-	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
+	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves, turn = 64 * K::unroll };
 	typename K::lanes acc[lanes];
 	typename K::reds v[lanes];
-	int e = 0;
 
 #pragma unroll
 	for (int m = 0; m < lanes; m++)
 		K::begin(acc[m]);
 	first += c;
+	if (!K::big && n == BZ_BLOCK) {
 #pragma unroll 1
-	for (; !K::big && e + 64 * K::unroll <= n; e += 64 * K::unroll) {
-#pragma unroll
-		for (int t = 0; t < 64 * K::unroll; t += 64) {
+		for (int e = 0; e < BZ_BLOCK; e += turn)
+			bz_leaf_turns<K, I>(A, at, first + e, acc);
+	} else {
+		int e = 0;
+
+#pragma unroll 1
+		for (; !K::big && e + turn <= n; e += turn)
+			bz_leaf_turns<K, I>(A, at, first + e, acc);
+#pragma unroll 1
+		for (; e < n - c; e += 64) {
 #pragma unroll
 			for (int m = 0; m < lanes; m++) {
-				const I i = first + e + t + m * leaves;
+				const int at_m = e + m * leaves;
 
-				K::template point<I, 0>(A, at, i, acc[m]);
-				K::template point<I, 1>(A, at, i + 32, acc[m]);
+				if (at_m < n - c)
+					K::template point<I, 0>(A, at, first + at_m, acc[m]);
+				if (at_m + 32 < n - c)
+					K::template point<I, 1>(A, at, first + at_m + 32, acc[m]);
 			}
-		}
-	}
-#pragma unroll 1
-	for (; e < n - c; e += 64) {
-#pragma unroll
-		for (int m = 0; m < lanes; m++) {
-			const int at_m = e + m * leaves;
-
-			if (at_m < n - c)
-				K::template point<I, 0>(A, at, first + at_m, acc[m]);
-			if (at_m + 32 < n - c)
-				K::template point<I, 1>(A, at, first + at_m + 32, acc[m]);
 		}
 	}
 #pragma unroll

@@ -27,7 +27,7 @@ enum status emit_cuda_call(char **out, const struct call_kind *c, struct err *er
 /* All that such texts are made of but for what is one kernel's: who keeps code tells by it whether
  * it is still good.  malloc'ed. */
 char *emit_cuda_shared(void);
-#define EMIT_CUDA_GENERATION 17
+#define EMIT_CUDA_GENERATION 18
 
 /* Has the text this entry (enum cuda_entry)?  bz_map it always has, that of a reduction
  * bz_reduce_warp and bz_finish. */

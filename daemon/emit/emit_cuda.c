@@ -136,7 +136,9 @@ static void put_memory(struct cuda_gen *g, unsigned i)
 	const char *t = emit_cuda_type(x->dtype);
 	bool lanes = emit_cuda_whole(g, in->a);
 
-	if (in->op == NI_LOAD && g->staged >> in->a & 1) {
+	if (in->op == NI_LOAD && g->loaded >> in->a & 1) {
+		text_put(g->o, "const bz_%s v%u = a%u[k];\n", t, i, in->a);
+	} else if (in->op == NI_LOAD && g->staged >> in->a & 1) {
 		text_put(g->o,
 			 "bz_%s v%u = tile%u[lane][k];\nif (!(A.h.clo >> %u & 1))\nv%u = "
 			 "bz_ld<bz_%s>(",

@@ -17,6 +17,7 @@ struct cuda_gen {
 	unsigned reach;	      /* loops that have an index where text is being written */
 	unsigned vector;      /* points of a thread in the text being written; 0: one alone */
 	uint32_t staged;      /* accesses that are read from shared memory there */
+	uint32_t loaded;      /* accesses whose elements stand in arrays there, for point k */
 	unsigned apart;	      /* steps of the last loop between them */
 };
 

@@ -120,6 +120,30 @@ static unsigned read_bytes(const struct cuda_gen *g)
 	return sum;
 }
 
+/* Accesses of a section that stores, too, which may be loaded at several points before any of these
+ * is computed: its points are each other's neighbours, nothing more, and of one point no element is
+ * loaded that it has stored before.  By itself the compiler must keep the written order. */
+static uint32_t early_loads(const struct cuda_gen *g)
+{
+	uint32_t early = 0;
+	bool stored = false;
+
+	if (g->loops != g->n->npar + 1u || g->n->ninstr > EMIT_CUDA_BIG)
+		return 0;
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+		const struct nest_access *x = &g->n->access[in->a];
+
+		stored |= instr_writes(in->op);
+		if (in->op != NI_LOAD || x->gather || x->walk == WALK_SAME)
+			continue;
+		if (stored && !x->alone)
+			return 0;
+		early |= 1u << in->a;
+	}
+	return stored ? early : 0;
+}
+
 /* unroll: turns of eight points each that go along columns at once.  64 bytes under way for a
  * thread are enough, and more only takes registers. */
 static void put_types(struct cuda_gen *g)
@@ -129,9 +153,11 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
-		 "enum { big = %s, leaf_bits = %u, unroll = %u, count = %u, vector = %u };\n",
+		 "enum { big = %s, leaf_bits = %u, unroll = %u, count = %u, vector = %u, ahead = "
+		 "%s };\n",
 		 name(g), place(g), big ? "true" : "false", big ? 5 : 3, read_bytes(g) > 4 ? 1 : 2,
-		 g->last - g->first, emit_cuda_reduce_vector(g->n));
+		 g->last - g->first, emit_cuda_reduce_vector(g->n),
+		 early_loads(g) ? "true" : "false");
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
 		text_put(g->o, is_arg(g, k) ? "bz_best<bz_%s> r%u[%u];\n" : "bz_%s r%u[%u];\n",
@@ -254,6 +280,43 @@ static void put_vector_points(struct cuda_gen *g)
 	g->vector = each;
 }
 
+/* COUNT reduced points, 32 apart, of which all is loaded before anything is computed. */
+static void put_points_ahead(struct cuda_gen *g)
+{
+	unsigned last = g->loops - 1;
+
+	g->loaded = early_loads(g);
+	if (!g->loaded)
+		return;
+	text_put(g->o,
+		 "template <class I, int COUNT>\n"
+		 "BZ_FN void points_ahead(const params &A, %s<I> at, I first, lanes &acc)\n{\n",
+		 place(g));
+	emit_cuda_place(g);
+	text_add(g->o, "I q = first;\n");
+	put_reduced(g);
+	text_put(g->o, "const I begin = x%u;\n", last);
+	for (unsigned a = 0; a < g->n->naccess; a++) {
+		const char *t = emit_cuda_type(g->n->access[a].dtype);
+
+		if (!(g->loaded >> a & 1))
+			continue;
+		text_put(g->o,
+			 "bz_%s a%u[COUNT];\n#pragma unroll\nfor (int k = 0; k < COUNT; k++) {\n"
+			 "const I x%u = begin + 32 * k;\na%u[k] = bz_ld<bz_%s>(",
+			 t, a, last, a, t);
+		emit_cuda_address(g, a);
+		text_add(g->o, ");\n}\n");
+	}
+	text_put(g->o,
+		 "#pragma unroll\nfor (int k = 0; k < COUNT; k++) {\n"
+		 "const I x%u = begin + 32 * k, r = first + 32 * k;\nconst int ODD = k & 1;\n",
+		 last);
+	put_steps(g);
+	text_add(g->o, "}\n}\n");
+	g->loaded = 0;
+}
+
 /* One reduced point, number r of parallel point `at`, for the lanes ODD. */
 static void put_point(struct cuda_gen *g)
 {
@@ -276,6 +339,7 @@ static void put_point(struct cuda_gen *g)
 	put_steps(g);
 	text_add(g->o, "}\n");
 	put_vector_points(g);
+	put_points_ahead(g);
 }
 
 /* What sections behind use of the reductions and of what follows on them. */

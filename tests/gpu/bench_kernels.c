@@ -127,11 +127,30 @@ static void write_all(char *t, size_t n, long long s)
 	write_sum(t, n, s, 3, 1);
 }
 
+static void write_softmax(char *t, size_t n, long long s)
+{
+	long long b = 4 * s * s, r = 4 * s;
+
+	snprintf(t, n,
+		 "value 0 input %lld\nvalue 1 temp %lld\nvalue 2 temp %lld\nvalue 3 temp %lld\n"
+		 "value 4 temp %lld\nvalue 5 output %lld\n"
+		 "op MAX axes 2 v0:float32[%lld,%lld] -> v1:float32[%lld]\n"
+		 "op SUBTRACT v0:float32[%lld,%lld] v1:float32+0[%lld:4,%lld:0] -> "
+		 "v2:float32[%lld,%lld]\n"
+		 "op EXP v2:float32[%lld,%lld] -> v3:float32[%lld,%lld]\n"
+		 "op SUM axes 2 v3:float32[%lld,%lld] -> v4:float32[%lld]\n"
+		 "op DIVIDE v3:float32[%lld,%lld] v4:float32+0[%lld:4,%lld:0] -> "
+		 "v5:float32[%lld,%lld]\n",
+		 b, r, b, b, r, b, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s,
+		 s);
+}
+
 static const struct family families[] = {{"chain of 5, float32", 12, write_chain},
 					 {"sin^2 + cos^2, float64", 16, write_math},
 					 {"every second, float32", 6, write_strided},
 					 {"transposed, float32", 8, write_transposed},
 					 {"5-point stencil, float64", 16, write_stencil},
+					 {"softmax of rows, float32", 8, write_softmax},
 					 {"sums of rows, float32", 4, write_rows},
 					 {"sums of columns, float32", 4, write_columns},
 					 {"sum of all, float32", 4, write_all}};
