@@ -235,7 +235,8 @@ static bool lacks(const struct device *dev, const struct plan *plan)
 		const struct plan_step *s = &plan->step[i];
 		unsigned has = s->kind == STEP_CALL ? call_row(s->call->call)->devices : GPU_CODE;
 
-		if (has == GPU_NONE || (has == GPU_LIBRARY && !dev->fourier))
+		if (has == GPU_NONE || (has == GPU_LIBRARY && !dev->fourier) ||
+		    (has == GPU_SOLVER && !dev->factors))
 			return true;
 	}
 	return false;

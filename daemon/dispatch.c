@@ -38,6 +38,7 @@ static void on_hello(void *data, const struct command_hello *h)
 	dev->double_ratio = h->double_ratio;
 	dev->exports = h->exports != 0;
 	dev->fourier = h->fourier != 0;
+	dev->factors = h->factors != 0;
 	dev->memory_rate = h->memory_rate;
 	if (h->driver)
 		cuda_find_driver((int)h->driver);

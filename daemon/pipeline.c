@@ -585,14 +585,19 @@ static enum status offer(struct session *s, const struct request *r, struct err 
 {
 	uint32_t number = r->offer.device;
 	const struct device *dev = NULL;
+	struct reply_offer o = {.usable = true};
 
 	if (number > s->d->ndevice + 1)
 		return err_set(err, E_PROTOCOL, "offers of device %u of %u", number, s->d->ndevice);
 	number = number ? number - 1 : s->device ? s->device : s->d->preferred;
 	dev = number ? &s->d->device[number - 1] : NULL;
-	reply_offered(s->conn, r->offer.ticket, dev && dev->state == DEVICE_STARTING,
-		      !dev || dev->state == DEVICE_USABLE,
-		      dev && dev->state == DEVICE_USABLE && dev->fourier);
+	if (dev) {
+		o.starting = dev->state == DEVICE_STARTING;
+		o.usable = dev->state == DEVICE_USABLE;
+		o.fourier = o.usable && dev->fourier;
+		o.factors = o.usable && dev->factors;
+	}
+	reply_offered(s->conn, r->offer.ticket, &o);
 	return OK;
 }
 

@@ -2,6 +2,7 @@
 /* The op table, and the type rules: which loop an operation runs and what type
  * comes out, as NumPy 2 resolves its ufuncs. */
 #include "ops.h"
+#include "solver.h"
 
 #include "op_table.h"
 
@@ -291,6 +292,12 @@ static enum status fourier(struct op_sig *s, enum op op, enum dtype t, struct er
 	return OK;
 }
 
+static enum status factors(struct op_sig *s, enum op op, enum dtype t, struct err *err)
+{
+	all(s, t, t);
+	return solver_real_bytes(t) ? OK : no_loop(op, t, err);
+}
+
 int64_t op_transformed(enum op op, int64_t n, int64_t length)
 {
 	int64_t half = length / 2 + 1;
@@ -328,6 +335,8 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 		return places(s, op, arg, err);
 	case RULE_FOURIER:
 		return fourier(s, op, (enum dtype)arg[0].dtype, err);
+	case RULE_SOLVER:
+		return factors(s, op, (enum dtype)arg[0].dtype, err);
 	case RULE_SUM:
 	case RULE_KEEP:
 	case RULE_ARG:

@@ -84,7 +84,8 @@ enum op_kind {
 	KIND_SEARCH,
 	KIND_CHOSEN,
 	KIND_FOURIER,
-	KIND_LANE /* along one axis, as long as that: a library step of its own */
+	KIND_LANE, /* along one axis, as long as that: a library step of its own */
+	KIND_SOLVER
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -115,7 +116,8 @@ enum op_rule {
 	RULE_MATMUL,	 /* common type */
 	RULE_INDEX,	 /* integers as int64, int64 out */
 	RULE_TAKE,	 /* the first operand's; the second one's are integers */
-	RULE_FOURIER	 /* complex to complex, to real or from real, of one precision */
+	RULE_FOURIER,	 /* complex to complex, to real or from real, of one precision */
+	RULE_SOLVER	 /* single or double precision, unchanged */
 };
 
 #define ALG_COMM 1u /* operands may be swapped */

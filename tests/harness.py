@@ -132,6 +132,7 @@ def standin_environment(**options):
         # Never a toolkit's: that one would look for a GPU.
         "BRAZE_LIBCUBLAS": str(find_standin() / "libcublas.so.13"),
         "BRAZE_LIBCUFFT": str(find_standin() / "libcufft.so.12"),
+        "BRAZE_LIBCUSOLVER": str(find_standin() / "libcusolver.so.12"),
         "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
         "BRAZE_STANDIN_NVRTC": str(find_nvrtc() or ""),
         # It is no GPU: what takes long is no hang.

@@ -280,6 +280,17 @@ BRAZE_API int braze_sort(braze_array **out, int op, braze_array *a, int axis, br
  * the operation's own: nothing is cast. */
 BRAZE_API int braze_fourier(braze_array **out, int op, braze_array *a, int axis, int64_t length,
 			    braze_error *err);
+/* Factors of matrices, as LAPACK has them.  a's last two axes count the columns and the rows of
+ * each matrix, which is the transpose of a matrix in C order; its type is the operation's own,
+ * single or double precision.  `what`, and the results, each a matrix column by column or a line of
+ * numbers: "lu"        n x n: both factors, the row swapped with each (int64, from 1) "solve" of
+ * the columns behind the square, B: X with A X = B "cholesky"  of the lower triangle: the factor,
+ * above it anything "qr.r", "qr", "qr.all"  R on and above the diagonal; no, some or all columns of
+ * Q "eigvalsh", "eigh"      of the lower triangle: eigenvectors, eigenvalues "svdvals", "svd",
+ * "svd.all"  no more columns than rows: U, V^H, singular values out[3] is LAPACK's info (int32) of
+ * each; what there is none of is NULL.  All are views of one array. */
+BRAZE_API int braze_factors(braze_array *out[4], const char *what, braze_array *a,
+			    braze_error *err);
 /* Where needles of any shape belong among the elements of one axis, which are in that order: how
  * many elements come before each, or how many do not come after it, as int64.  Of elements in no
  * order the places are some that they have. */
@@ -371,6 +382,9 @@ BRAZE_API int braze_wait(braze_future *f, int timeout_ms, braze_check_fn *check,
 /* Has the device of the operations recorded now a library for Fourier transforms?  Else a processor
  * does them, at the speed of plain loops.  Waits for a device that starts. */
 BRAZE_API int braze_has_fourier(int *has, braze_session *s, braze_check_fn *check, void *data,
+				braze_error *err);
+/* The same of factors of matrices. */
+BRAZE_API int braze_has_factors(int *has, braze_session *s, braze_check_fn *check, void *data,
 				braze_error *err);
 BRAZE_API void braze_future_release(braze_future *f);
 

@@ -155,19 +155,20 @@ struct braze_future {
 	struct braze_session *session;
 	struct braze_future *next; /* S: among the session's unanswered ones */
 	enum ticket_kind kind;
-	uint64_t first;			/* first of its ticket numbers */
-	unsigned tickets;		/* how many */
-	unsigned missing;		/* S: answers not yet here */
-	bool waited;			/* counted as a round trip */
-	struct err err;			/* S: first failure */
-	uint64_t offset, bytes;		/* S: answer to a fence or a lease */
-	char *text;			/* S: explanation; key */
-	uint64_t version;		/* S: of a published array; `bytes`: copied */
-	struct opened *opened;		/* S: what was opened; NULL */
-	struct lent *lent;		/* S: memory of a device; NULL */
-	bool starting, usable, fourier; /* S: of an offer */
-	void *object;			/* S: compiled code, loaded; NULL */
-	struct watch_set *watch;	/* of what was demanded */
+	uint64_t first;		 /* first of its ticket numbers */
+	unsigned tickets;	 /* how many */
+	unsigned missing;	 /* S: answers not yet here */
+	bool waited;		 /* counted as a round trip */
+	struct err err;		 /* S: first failure */
+	uint64_t offset, bytes;	 /* S: answer to a fence or a lease */
+	char *text;		 /* S: explanation; key */
+	uint64_t version;	 /* S: of a published array; `bytes`: copied */
+	struct opened *opened;	 /* S: what was opened; NULL */
+	struct lent *lent;	 /* S: memory of a device; NULL */
+	bool starting, usable;	 /* S: of an offer */
+	uint8_t offers;		 /* S: of an offer: bits of enum offer */
+	void *object;		 /* S: compiled code, loaded; NULL */
+	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
 	struct ticket_item item[]; /* n asked for; nalso of which the first answer may tell */
 };
@@ -194,8 +195,8 @@ struct lease_size {
 	uint64_t offset[LEASE_SPARES];
 };
 
-/* What is known of a device's library of Fourier transforms. */
-enum offer { OFFER_UNKNOWN, OFFER_NONE, OFFER_FOURIER };
+/* What a device has a library for, once that is known: bits. */
+enum offer { OFFER_KNOWN = 1, OFFER_FOURIER = 2, OFFER_FACTORS = 4 };
 
 /* Why a recorded op needs a second look. */
 enum careful {
@@ -255,7 +256,7 @@ struct braze_session {
 	uint32_t site;	 /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
-	uint8_t offers[LIMIT_DEVICES + 2]; /* enum offer, by `device` */
+	uint8_t offers[LIMIT_DEVICES + 2]; /* bits of enum offer, by `device` */
 	uint32_t minor;			   /* of the daemon's protocol */
 	char asked[LIMIT_DEVICE_NAME];	   /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];

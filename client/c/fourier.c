@@ -1,84 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* client/c/fourier.c - Fourier transforms: recorded, where a device has them. */
-#include <time.h>
-
+/* client/c/fourier.c - Fourier transforms: recorded. */
 #include "array.h"
 #include "careful.h"
 #include "lock.h"
-#include "ticket.h"
-#include "wire.h"
-
-#define AGAIN_MS 20 /* between two questions while the device starts */
-
-/* One question; *starting: its answer is not known yet.  A device that cannot be used now may be
- * later, so that is not kept. */
-static int ask(bool *starting, bool *fourier, struct braze_session *s, braze_check_fn *check,
-	       void *data, struct err *err)
-{
-	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
-	Braze__Wire__Offer m = BRAZE__WIRE__OFFER__INIT;
-	struct braze_future *f = ticket_create(s, TICKET_OFFER, 0, err);
-	uint32_t device = s->device;
-	int st = OK;
-
-	if (!f)
-		return E_NOMEM;
-	ticket_open(f, 1);
-	m.ticket = f->first;
-	m.device = device;
-	r.offer = &m;
-	st = (int)wire_send(s, &r, err);
-	if (!st)
-		st = wire_wait(f, -1, check, data, err);
-	*starting = f->starting;
-	*fourier = f->fourier;
-	if (!st && !f->starting && f->usable)
-		s->offers[device] = f->fourier ? OFFER_FOURIER : OFFER_NONE;
-	ticket_destroy(f);
-	return st;
-}
-
-/* Others may record meanwhile. */
-static void pause_for(struct braze_session *s, int ms)
-{
-	const struct timespec t = {0, ms * 1000000L};
-	void *token = lock_pause(s);
-
-	nanosleep(&t, NULL);
-	lock_resume(s, token);
-}
-
-static int find(bool *fourier, struct braze_session *s, braze_check_fn *check, void *data,
-		struct err *err)
-{
-	bool starting = true;
-	int st = (int)array_usable(s, err);
-
-	*fourier = false;
-	while (!st && starting && s->minor >= MINOR_OFFER && s->ndevice > 1) {
-		*fourier = s->offers[s->device] == OFFER_FOURIER;
-		if (s->offers[s->device] != OFFER_UNKNOWN)
-			return OK;
-		st = ask(&starting, fourier, s, check, data, err);
-		if (!st && starting)
-			pause_for(s, AGAIN_MS);
-		if (!st && starting && check && check(data))
-			st = BRAZE_E_INTERRUPTED;
-	}
-	return st;
-}
-
-int braze_has_fourier(int *has, braze_session *s, braze_check_fn *check, void *data,
-		      braze_error *err)
-{
-	bool fourier = false;
-
-	lock_take(s);
-	int st = find(&fourier, s, check, data, err_of(err));
-	lock_give(s);
-	*has = fourier;
-	return st;
-}
 
 static enum status record(struct braze_array **out, enum op op, struct braze_array *a, int axis,
 			  int64_t length, struct err *err)

@@ -223,6 +223,11 @@ static void compiled(struct braze_session *s, uint64_t ticket)
 	ticket_answer(f, e.code ? &e : NULL);
 }
 
+static uint8_t offers_of(const Braze__Wire__Offered *o)
+{
+	return (uint8_t)((o->fourier ? OFFER_FOURIER : 0) | (o->factors ? OFFER_FACTORS : 0));
+}
+
 /* Answers about arrays of several sessions. */
 static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 {
@@ -239,7 +244,7 @@ static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 	if (r->offered && (f = ticket_find(s, r->offered->ticket)) && f->kind == TICKET_OFFER) {
 		f->starting = r->offered->starting;
 		f->usable = r->offered->usable;
-		f->fourier = r->offered->fourier;
+		f->offers = offers_of(r->offered);
 		ticket_answer(f, NULL);
 	}
 	if (r->exported && (f = ticket_find(s, r->exported->ticket)) && f->kind == TICKET_EXPORT &&

@@ -294,6 +294,10 @@ int about_notice(braze_session *s);
 extern PyMethodDef fourier_methods[];
 /* Has the device of what is recorded now a library of Fourier transforms?  -1: an exception. */
 int fourier_there(void);
+/* factors.c */
+extern PyMethodDef factors_methods[];
+/* The same of factors of matrices. */
+int factors_there(void);
 /* dlpack.c */
 extern PyMethodDef dlpack_methods[];
 /* publish.c */

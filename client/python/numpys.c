@@ -15,6 +15,7 @@
 enum how {
 	PURE,
 	FOURIER,
+	FACTORS,
 	AT_HAND,
 	COPIES,
 	REPEATS,
@@ -196,10 +197,13 @@ static bool is_small(const struct numpys *f, const struct call *c)
 }
 
 /* Of an array of ours, on a device with a library? */
-static bool is_transformed_there(const struct call *c)
+static bool is_done_there(const struct numpys *f, const struct call *c)
 {
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
-	int there = all && is_array(c->args[0]) ? fourier_there() : 0;
+	int there = 0;
+
+	if (all && is_array(c->args[0]))
+		there = f->how == FOURIER ? fourier_there() : factors_there();
 
 	if (there < 0)
 		PyErr_Clear(); /* whoever waits for the array is told */
@@ -209,8 +213,8 @@ static bool is_transformed_there(const struct call *c)
 /* Is the call NumPy's, or has braze an operation that does better? */
 static bool is_numpys(const struct numpys *f, const struct call *c)
 {
-	if (f->how == FOURIER)
-		return !is_transformed_there(c);
+	if (f->how == FOURIER || f->how == FACTORS)
+		return !is_done_there(f, c);
 	if (f->how == PUTS)
 		return all_at_hand(f, c) && is_array(c->args[0]) &&
 		       braze_is_ours(nd(c->args[0])->h) &&
@@ -272,7 +276,7 @@ static bool is_repeated(const struct numpys *f)
 	const char *said = NULL;
 	bool found = false;
 
-	if ((f->how <= FOURIER && PyErr_ExceptionMatches(PyExc_TypeError)) ||
+	if ((f->how <= FACTORS && PyErr_ExceptionMatches(PyExc_TypeError)) ||
 	    (has_native(f) && PyErr_ExceptionMatches(PyExc_Exception)))
 		return true; /* told in the words of the function as it was called */
 	if (f->how >= SHUFFLES || !PyErr_ExceptionMatches(PyExc_ValueError))

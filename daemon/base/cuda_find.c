@@ -27,7 +27,8 @@ static const char *const below[] = {"lib64",
 				    "nvidia/cu13/lib",
 				    "nvidia/cuda_nvrtc/lib",
 				    "nvidia/cublas/lib",
-				    "nvidia/cufft/lib"};
+				    "nvidia/cufft/lib",
+				    "nvidia/cusolver/lib"};
 static const char *const system_folders[] = {"/usr/lib/x86_64-linux-gnu",
 					     "/lib/x86_64-linux-gnu",
 					     "/usr/lib/aarch64-linux-gnu",
@@ -47,8 +48,10 @@ void cuda_find_driver(int version)
 	atomic_store(&driver_version, version);
 }
 
-/* Libraries whose numbers are CUDA's less one: libcufft.so.12 is of CUDA 13. */
-static const char *const behind[] = {"libcufft.so"};
+/* Libraries whose numbers are CUDA's less one: libcufft.so.12 is of CUDA 13, and so is
+ * libcusolver.so.12; its .11 is of CUDA 11 as well, whose drivers load no such library of CUDA 12
+ * either. */
+static const char *const behind[] = {"libcufft.so", "libcusolver.so"};
 
 static int number_of_cuda(const char *path, int number)
 {

@@ -23,9 +23,10 @@ enum call_id {
 
 /* What GPUs have for a call.  Where a device has nothing a plan with it runs on the processor. */
 enum call_devices {
-	GPU_NONE,   /* lists are joined by nests there */
-	GPU_CODE,   /* a library, or code of ours, which is compiled for each type */
-	GPU_LIBRARY /* a library only */
+	GPU_NONE,    /* lists are joined by nests there */
+	GPU_CODE,    /* a library, or code of ours, which is compiled for each type */
+	GPU_LIBRARY, /* a library of Fourier transforms only */
+	GPU_SOLVER   /* a library of factors only */
 };
 
 #define CALL_OPERANDS 32 /* of any call, at most; of those without a list 4 */

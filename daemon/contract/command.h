@@ -79,7 +79,9 @@ struct command_hello {
 	uint32_t again;	       /* status: not 0: it may be there later */
 	uint32_t exports;      /* other processes may have its memory */
 	uint32_t fourier;      /* it has a library of Fourier transforms */
-	char uuid[48];	       /* "GPU-..." as the driver's tools write it; "": unknown */
+	uint32_t factors;      /* it has a library of factors of matrices */
+	uint32_t pad;
+	char uuid[48]; /* "GPU-..." as the driver's tools write it; "": unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };

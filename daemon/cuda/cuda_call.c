@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, transforms by
- * cuda_fourier.c, others by the entries of kernels/call.cuh, which are gathered as the launches of
- * nests are. */
+ * cuda_fourier.c, factors by cuda_factors.c, others by the entries of kernels/call.cuh, which are
+ * gathered as the launches of nests are. */
 #include <string.h>
 
 #include "call/draw.h"
@@ -275,5 +275,7 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 		return cuda_matmul_step(run, i, &c, err);
 	if (call_row(c.call.call)->devices == GPU_LIBRARY)
 		return cuda_fourier_step(run, i, &c, err);
+	if (call_row(c.call.call)->devices == GPU_SOLVER)
+		return cuda_factors_step(run, i, &c, err);
 	return by_entries(run, i, &c, err);
 }

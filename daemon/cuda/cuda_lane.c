@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 #include "cuda_fft.h"
+#include "cuda_solver.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
 
@@ -148,6 +149,7 @@ static void lane_close(struct cuda_lane *l)
 	cuda_order_finish(&l->volley.order);
 	cuda_blas_close(l);
 	cuda_fft_close(l);
+	cuda_solver_close(l);
 	lane_shut(l);
 }
 

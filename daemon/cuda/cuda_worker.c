@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "cuda_blas.h"
 #include "cuda_fft.h"
+#include "cuda_solver.h"
 #include "cuda_error.h"
 #include "cores.h"
 
@@ -281,6 +282,7 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .driver = (uint32_t)c->api.version,
 				      .exports = c->exports,
 				      .fourier = c->fourier,
+				      .factors = c->factors,
 				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);
@@ -373,6 +375,7 @@ static int finish(struct cuda *c)
 	cuda_ring_close(c, &c->down);
 	cuda_blas_finish(c);
 	cuda_fft_finish(c);
+	cuda_solver_finish(c);
 	cuda_words_finish(c);
 	cuda_context_close(c);
 	left = atomic_load(&c->used);
@@ -412,6 +415,7 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 	if (st == OK)
 		st = cuda_helper_start(&c->pinner, c, &err);
 	c->fourier = st == OK && cuda_fft_open(c);
+	c->factors = st == OK && cuda_solver_open(c);
 	say_hello(c, &err);
 	c->serves = st == OK;
 	if (st == OK) {

@@ -366,10 +366,11 @@ struct cuda_lane {
 	struct cuda_graph *graphs; /* last used first */
 	int blas_math;		   /* as its handle is set */
 	bool blas_tried;
-	bool blas_refused;		 /* a call, and that was told */
-	void *blas;			 /* handle of cuda_blas.h; NULL: there is none */
-	CUdeviceptr blas_space;		 /* its workspace */
-	struct cuda_fft_plan *fft_plans; /* of cuda_fft.h, the one used last first */
+	bool blas_refused;		   /* a call, and that was told */
+	void *blas;			   /* handle of cuda_blas.h; NULL: there is none */
+	CUdeviceptr blas_space;		   /* its workspace */
+	struct cuda_fft_plan *fft_plans;   /* of cuda_fft.h, the one used last first */
+	struct cuda_solver_handle *solver; /* of cuda_solver.h; NULL: there is none yet */
 };
 
 /* ---- the worker --------------------------------------------------------------------- */
@@ -379,7 +380,8 @@ struct cuda {
 	struct progress *page;
 	struct cuda_api api;
 	struct cuda_blas *blas;
-	struct cuda_fft *fft; /* cuda_fft.h; NULL: there is none */
+	struct cuda_fft *fft;	    /* cuda_fft.h; NULL: there is none */
+	struct cuda_solver *solver; /* cuda_solver.h; NULL: there is none */
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;
@@ -389,6 +391,7 @@ struct cuda {
 	char name[64], uuid[48];
 	bool late_reads;  /* the device may read ordinary memory when a copy's call has returned */
 	bool fourier;	  /* there is a library of Fourier transforms */
+	bool factors;	  /* there is a library of factors of matrices */
 	bool exports;	  /* it may be given to other processes */
 	bool pools;	  /* memory comes from pools */
 	bool serves;	  /* it is open; before, errors are those of its start */
@@ -536,7 +539,7 @@ enum status cuda_step_aim(struct cuda_run *run, uint32_t i, struct err *err) MUS
 enum status cuda_step_fire(struct cuda_run *run, struct err *err) MUST_USE;
 /* Free what a volley held that is not made. */
 void cuda_step_clear(struct cuda_lane *l);
-/* cuda_call.c, cuda_matmul.c, cuda_fourier.c, cuda_transfer.c: one step. */
+/* cuda_call.c, cuda_matmul.c, cuda_fourier.c, cuda_factors.c, cuda_transfer.c: one step. */
 enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err) MUST_USE;
 /* Does the step look whether its operands are what it was told?  Then it has a word of error, whose
  * check is CUDA_CALL_CHECK. */
@@ -554,6 +557,8 @@ struct cuda_called {
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			     struct err *err) MUST_USE;
 enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
+			      struct err *err) MUST_USE;
+enum status cuda_factors_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			      struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;

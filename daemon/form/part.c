@@ -10,6 +10,7 @@
 
 #include "base/xalloc.h"
 #include "loops/compact.h"
+#include "solver.h"
 
 struct check {
 	const struct part *p;
@@ -380,6 +381,29 @@ static enum status check_fourier(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* Matrices, and a row for each of them. */
+static enum status check_solver(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct solver_layout lay;
+	struct view in, out;
+	unsigned last = 0;
+
+	if (o->in[0].value & PART_IMM || o->in[0].ndim < 2 || o->out.ndim + 1 != o->in[0].ndim)
+		return err_set(c->err, E_INTERNAL, "part op %u: axes of matrices", k);
+	part_view(&in, c->p, &o->in[0]);
+	part_view(&out, c->p, &o->out);
+	last = in.shape.ndim - 1u;
+	if (out.dtype != in.dtype ||
+	    !solver_lay(&lay, o->axes, in.dtype, in.shape.dim[last], in.shape.dim[last - 1]))
+		return err_set(c->err, E_INTERNAL, "part op %u: extents of matrices", k);
+	in.shape.ndim--;
+	in.shape.dim[last - 1] = lay.bytes / dtype_row(in.dtype)->bytes;
+	return shape_equal(&in.shape, &out.shape)
+		       ? OK
+		       : err_set(c->err, E_INTERNAL, "part op %u: extents of factors", k);
+}
+
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -389,7 +413,7 @@ static check_fn *const kind_check[] = {
 	[KIND_SORT] = check_along,	 [KIND_JOIN] = check_join,
 	[KIND_DRAW] = check_draw,	 [KIND_SEARCH] = check_search,
 	[KIND_CHOSEN] = check_chosen,	 [KIND_FOURIER] = check_fourier,
-	[KIND_LANE] = check_along,
+	[KIND_LANE] = check_along,	 [KIND_SOLVER] = check_solver,
 };
 
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)

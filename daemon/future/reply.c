@@ -194,15 +194,16 @@ void reply_exported(struct conn *c, uint64_t ticket, uint64_t bytes, const char 
 	send_reply(c, &r, fd);
 }
 
-void reply_offered(struct conn *c, uint64_t ticket, bool starting, bool usable, bool fourier)
+void reply_offered(struct conn *c, uint64_t ticket, const struct reply_offer *o)
 {
 	Braze__Wire__Offered m = BRAZE__WIRE__OFFERED__INIT;
 	Braze__Wire__Reply r = BRAZE__WIRE__REPLY__INIT;
 
 	m.ticket = ticket;
-	m.starting = starting;
-	m.usable = usable;
-	m.fourier = fourier;
+	m.starting = o->starting;
+	m.usable = o->usable;
+	m.fourier = o->fourier;
+	m.factors = o->factors;
 	r.offered = &m;
 	send_reply(c, &r, -1);
 }

@@ -27,7 +27,11 @@ void reply_published(struct conn *c, uint64_t ticket, uint64_t version, uint64_t
 void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struct view *v,
 		  uint64_t bytes, int fd);
 /* What has the device's worker? */
-void reply_offered(struct conn *c, uint64_t ticket, bool starting, bool usable, bool fourier);
+struct reply_offer {
+	bool starting, usable; /* as Offered says */
+	bool fourier, factors; /* what it has a library for */
+};
+void reply_offered(struct conn *c, uint64_t ticket, const struct reply_offer *o);
 /* bytes 0: there is no descriptor; device "": the value lies on none. */
 void reply_exported(struct conn *c, uint64_t ticket, uint64_t bytes, const char *device,
 		    const char *uuid, int fd);

@@ -347,6 +347,7 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		[KIND_SEARCH] = lower_search,	 [KIND_CHOSEN] = lower_chosen,
 		[KIND_FOURIER] = lower_fourier,	 [KIND_LIB] = lower_library,
 		[KIND_GATHER] = lower_take,	 [KIND_JOIN] = lower_join,
+		[KIND_SOLVER] = lower_solver,
 	};
 	const struct part_op *o = &p->part->op[k];
 	unsigned kind = op_row(o->op)->kind;

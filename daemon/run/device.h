@@ -37,6 +37,7 @@ struct device {
 	uint8_t state; /* enum device_state */
 	bool exports;  /* other processes may have its memory */
 	bool fourier;  /* it has a library of Fourier transforms */
+	bool factors;  /* it has a library of factors of matrices */
 	uint32_t arch; /* its code (contract/backend.h); 0: the processor's */
 	uint32_t units;
 	uint32_t double_ratio;

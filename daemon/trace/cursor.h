@@ -34,12 +34,13 @@ enum status record_count(struct cursor *k, unsigned *n) MUST_USE;
 enum status record_result(struct cursor *k, const struct source *src, const struct op_sig *sig,
 			  int nin, const struct shape *shape) MUST_USE;
 
-/* Kinds DRAW, JOIN, SEARCH, CHOSEN, FOURIER and LIB. */
+/* Kinds DRAW, JOIN, SEARCH, CHOSEN, FOURIER, SOLVER and LIB. */
 enum status record_draw(struct cursor *k) MUST_USE;
 enum status record_join(struct cursor *k) MUST_USE;
 enum status record_search(struct cursor *k) MUST_USE;
 enum status record_chosen(struct cursor *k) MUST_USE;
 enum status record_fourier(struct cursor *k) MUST_USE;
+enum status record_solver(struct cursor *k) MUST_USE;
 enum status record_library(struct cursor *k) MUST_USE;
 
 #endif

@@ -556,7 +556,7 @@ static enum status record_one(struct cursor *k)
 		[KIND_WRITE] = record_assign,	  [KIND_MOVE] = record_view,
 		[KIND_CTL] = record_control,	  [KIND_SEARCH] = record_search,
 		[KIND_CHOSEN] = record_chosen,	  [KIND_FOURIER] = record_fourier,
-		[KIND_LANE] = record_along,
+		[KIND_LANE] = record_along,	  [KIND_SOLVER] = record_solver,
 	};
 
 	if (k->row->kind >= sizeof of_kind / sizeof *of_kind)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations that become library steps: random numbers, products, joins, what a mask chooses,
- * Fourier transforms. */
+ * Fourier transforms, factors of matrices. */
 #include "cursor.h"
 
 #include <string.h>
 
 #include "imm.h"
 #include "loops/compact.h"
+#include "solver.h"
 
 /* A state, from which numbers are drawn into an array of a shape of its own. */
 enum status record_draw(struct cursor *k)
@@ -325,6 +326,40 @@ enum status record_fourier(struct cursor *k)
 		st = record_result(k, &src, &sig, 1, &shape);
 	if (!st)
 		trace_current(trace_array(k->t, k->out))->node->axes = 1u << axis;
+	return st;
+}
+
+/* Matrices, and a word that says what is wanted of each. */
+enum status record_solver(struct cursor *k)
+{
+	struct source src;
+	struct op_sig sig;
+	struct solver_layout lay;
+	struct shape shape;
+	uint64_t kind = 0;
+	enum status st = record_operand(k, &src);
+
+	if (!st)
+		st = record_imm(k, &kind);
+	if (st)
+		return st;
+	if (!src.array || src.array->view.shape.ndim < 2 || kind >= SOLVER_KINDS)
+		return err_set(k->err, E_PROTOCOL, "%s: bad operand or kind", k->row->id);
+	st = op_infer(&sig, OP_SOLVER, &src.arg, k->dtype, k->err);
+	if (st)
+		return st;
+	shape = src.array->view.shape;
+	shape.ndim--;
+	if (!solver_lay(&lay, (unsigned)kind, sig.out, shape.dim[shape.ndim],
+			shape.dim[shape.ndim - 1]))
+		return err_set(k->err, E_PROTOCOL, "%s %s of %lld columns and %lld rows",
+			       k->row->id, solver_name((unsigned)kind),
+			       (long long)shape.dim[shape.ndim - 1],
+			       (long long)shape.dim[shape.ndim]);
+	shape.dim[shape.ndim - 1] = lay.bytes / dtype_row(sig.out)->bytes;
+	st = record_result(k, &src, &sig, 1, &shape);
+	if (!st)
+		trace_current(trace_array(k->t, k->out))->node->axes = (uint32_t)kind;
 	return st;
 }
 

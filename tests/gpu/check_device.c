@@ -26,12 +26,14 @@ static void tell_libraries(void)
 					   NULL};
 	static const char *const fft[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10",
 					  NULL};
+	static const char *const solver[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
 	static const char *const variables[] = {"LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
 						"BRAZE_CUDA_PATHS", "BRAZE_STANDIN"};
 
 	tell_library("NVRTC", "BRAZE_NVRTC", nvrtc);
 	tell_library("cuBLAS", "BRAZE_LIBCUBLAS", blas);
 	tell_library("cuFFT", "BRAZE_LIBCUFFT", fft);
+	tell_library("cuSOLVER", "BRAZE_LIBCUSOLVER", solver);
 	for (unsigned i = 0; i < sizeof variables / sizeof *variables; i++)
 		if (getenv(variables[i]))
 			tap_note("%s=%s", variables[i], getenv(variables[i]));

@@ -23,26 +23,33 @@ enum {
 	SECTION_SOAK = 64,
 	SECTION_FOURIER = 128,
 	SECTION_KERNELS = 256, /* of bench */
-	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_FOURIER | SECTION_RANDOM |
-			 SECTION_LARGE | SECTION_FAULTS,
+	SECTION_SOLVER = 512,
+	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_FOURIER | SECTION_SOLVER |
+			 SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
 	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH | SECTION_KERNELS
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE},   {"ops", SECTION_OPS},
-		{"fourier", SECTION_FOURIER}, {"random", SECTION_RANDOM},
-		{"large", SECTION_LARGE},     {"soak", SECTION_SOAK},
-		{"faults", SECTION_FAULTS},   {"bench", SECTION_BENCH | SECTION_KERNELS},
-		{"kernels", SECTION_KERNELS}, {"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE},
+		{"ops", SECTION_OPS},
+		{"fourier", SECTION_FOURIER},
+		{"solver", SECTION_SOLVER},
+		{"random", SECTION_RANDOM},
+		{"large", SECTION_LARGE},
+		{"soak", SECTION_SOAK},
+		{"faults", SECTION_FAULTS},
+		{"bench", SECTION_BENCH | SECTION_KERNELS},
+		{"kernels", SECTION_KERNELS},
+		{"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, fourier, random, large, soak, faults, bench, "
-	      "kernels\n"
-	      "                   (of bench) or all; may be repeated\n"
+	      "  --section NAME   device, ops, fourier, solver, random, large, soak, faults, "
+	      "bench,\n"
+	      "                   kernels (of bench) or all; may be repeated\n"
 	      "  --all            every section; without any: all but soak and bench\n"
 	      "  --quick          fewer and smaller cases\n"
 	      "  --seed N         of operands and random programs (1)\n"
@@ -54,8 +61,8 @@ static void usage(FILE *out)
 	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
 	      "  --json FILE      results and figures as JSON too\n"
 	      "The daemon is BRAZE_DAEMON, or brazed beside this program. BRAZE_LIBCUDA,\n"
-	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS, BRAZE_LIBCUFFT name libraries, BRAZE_CUDA_PATHS "
-	      "folders of them.\n",
+	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS, BRAZE_LIBCUFFT, BRAZE_LIBCUSOLVER name libraries, "
+	      "BRAZE_CUDA_PATHS folders of them.\n",
 	      out);
 }
 
@@ -186,6 +193,8 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 	}
 	if (c->sections & SECTION_FOURIER)
 		check_fourier(&b);
+	if (c->sections & SECTION_SOLVER)
+		check_solver(&b);
 	if (c->sections & SECTION_RANDOM)
 		check_random(&b, c->options.programs);
 	if (c->sections & SECTION_LARGE)

@@ -23,6 +23,7 @@ double check_ops_rule(unsigned op, unsigned dtype);
 void check_shapes(struct both *b);  /* layouts, reductions, writing, products */
 void check_library(struct both *b); /* scans, masks, searches, random numbers */
 void check_fourier(struct both *b);
+void check_solver(struct both *b);
 void check_random(struct both *b, unsigned programs);
 void check_large(struct both *b);
 void check_soak(struct both *b, double minutes);

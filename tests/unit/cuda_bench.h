@@ -112,6 +112,7 @@ static inline struct bench *bench_open(void)
 	setenv("BRAZE_LIBCUDA", STANDIN, 1);
 	setenv("BRAZE_LIBCUBLAS", "", 1);
 	setenv("BRAZE_LIBCUFFT", "", 1);
+	setenv("BRAZE_LIBCUSOLVER", "", 1);
 	setenv("BRAZE_WORKER_DEVICE", "cuda:0", 1);
 	setenv("BRAZE_LOG", getenv("BRAZE_TEST_LOG") ? getenv("BRAZE_TEST_LOG") : "error", 1);
 	b = bench_start();

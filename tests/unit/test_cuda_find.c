@@ -140,7 +140,7 @@ Test(cuda_find, what_is_newer_than_the_driver_is_passed_over)
 	cr_assert(cuda_find(&f, "BRAZE_TESTLIB", (const char *const[]){"libbrazeother.so", NULL}));
 }
 
-/* libcufft.so.11 is CUDA 12's: its number is one behind. */
+/* libcufft.so.11 is CUDA 12's: its number is one behind, as cuSOLVER's is. */
 Test(cuda_find, numbers_of_their_own)
 {
 	static const char *const fft[] = {"libcufft.so.12", "libcufft.so.11", NULL};

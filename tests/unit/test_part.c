@@ -161,6 +161,33 @@ Test(part, transforms_round_trip_and_are_checked)
 		E_INTERNAL, "extents");
 }
 
+Test(part, factors_round_trip_and_are_checked)
+{
+	static const char made[] = "value 0 input 96\nvalue 1 output 192\n"
+				   "op SOLVER axes 0 v0:float64+0[3:32,2:16,2:8] -> "
+				   "v1:float64+0[3:64,8:8]\n";
+	struct part p = part_text_read(made);
+	char text[1024];
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(made));
+	cr_assert_str_eq(text, made);
+	part_text_free(&p);
+	refused("value 0 input 96\nvalue 1 output 192\n"
+		"op SOLVER axes 11 v0:float64[3,2,2] -> v1:float64[3,8]\n",
+		E_INTERNAL, "extents");
+	refused("value 0 input 96\nvalue 1 output 168\n"
+		"op SOLVER axes 0 v0:float64[3,2,2] -> v1:float64[3,7]\n",
+		E_INTERNAL, "extents");
+	refused("value 0 input 96\nvalue 1 output 192\n"
+		"op SOLVER axes 0 v0:float64[3,4] -> v1:float64[3,8]\n",
+		E_INTERNAL, "axes");
+	refused("value 0 input 96\nvalue 1 output 256\n"
+		"op SOLVER axes 0 v0:float64[4,3,1] -> v1:float64[4,8]\n",
+		E_INTERNAL, "extents");
+}
+
 Test(part, draws_round_trip_and_are_checked)
 {
 	static const char drawn[] =

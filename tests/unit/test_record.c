@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RUSAGE_THREAD */
+#include "solver.h"
 #include "trace_fixture.h"
 
 #include <sys/resource.h>
@@ -312,6 +313,23 @@ static void import_typed(uint32_t id, enum dtype d, uint64_t n)
 	cr_assert_eq(flush(), OK, "%s", err.text);
 }
 
+/* float64, or of another type of 8 bytes. */
+static void import_axes(uint32_t id, enum dtype d, unsigned ndim, const uint64_t *dim)
+{
+	struct extent e;
+	uint64_t n = 8;
+
+	for (unsigned k = 0; k < ndim; k++)
+		n *= dim[k];
+	cr_assert_eq(arena_lease(arena, &e, n, &err), OK, "%s", err.text);
+	put(OP_IMPORT, d, 0, 2 + ndim, id);
+	word(e.offset);
+	word(ndim);
+	for (unsigned k = 0; k < ndim; k++)
+		word(dim[k]);
+	cr_assert_eq(flush(), OK, "%s", err.text);
+}
+
 static void import_places(uint32_t id, uint64_t n)
 {
 	import_typed(id, DT_INT64, n);
@@ -548,6 +566,36 @@ Test(record, transforms_have_a_length_that_fits)
 	cr_assert_eq(fourier_op(OP_FFT, 1, 1, 12), E_PROTOCOL, "along an axis that it has not");
 	cr_assert_eq(fourier_op(OP_FFT, 2, 0, 12), E_DTYPE, "of real numbers");
 	cr_assert_eq(fourier_op(OP_RFFT, 1, 0, 12), E_DTYPE, "of complex numbers");
+}
+
+static enum status solver_op(uint32_t a, uint64_t kind)
+{
+	put(OP_SOLVER, 255, 1, 1, 9);
+	operand(a);
+	word(kind);
+	return flush();
+}
+
+Test(record, factors_are_of_matrices_that_have_them)
+{
+	const struct view *v;
+
+	import(1, 12);
+	import_axes(3, DT_FLOAT64, 2, (uint64_t[]){3, 4});
+	import_axes(4, DT_FLOAT64, 3, (uint64_t[]){3, 2, 2});
+	import_axes(5, DT_INT64, 2, (uint64_t[]){4, 4});
+	cr_assert_eq(solver_op(4, SOLVER_LU), OK, "%s", err.text);
+	v = &trace_array(&trace, 9)->view;
+	cr_assert(v->dtype == DT_FLOAT64 && v->shape.ndim == 2 && v->shape.dim[0] == 3);
+	cr_assert_eq(v->shape.dim[1] * 8, 32 + 16 + 16);
+	drop(9);
+	cr_assert_eq(solver_op(3, SOLVER_SVD), OK, "%s", err.text);
+	cr_assert_eq(trace_array(&trace, 9)->view.shape.ndim, 1);
+	drop(9);
+	cr_assert_eq(solver_op(1, SOLVER_QR), E_PROTOCOL, "of one axis");
+	cr_assert_eq(solver_op(3, SOLVER_LU), E_PROTOCOL, "not square");
+	cr_assert_eq(solver_op(3, SOLVER_KINDS), E_PROTOCOL, "no kind");
+	cr_assert_eq(solver_op(5, SOLVER_LU), E_DTYPE, "of whole numbers");
 }
 
 static enum status draw_op(enum op op, unsigned dtype, uint32_t id, uint32_t state, uint64_t n)

@@ -74,6 +74,27 @@ def transforms():
     close(half * 2, numpy.fft.rfft(z.real, 40) * 2)
 
 
+def factors():
+    a = numpy.random.default_rng(5).standard_normal((2, 30, 30))
+    x, b = np.asarray(a), a[0, :, :7].copy()
+    close(np.linalg.solve(x[0], np.asarray(b)), numpy.linalg.solve(a[0], b))
+    close(np.linalg.inv(x) @ x, numpy.broadcast_to(numpy.eye(30), a.shape))
+    close(np.linalg.det(x), numpy.linalg.det(a))
+    whole = a @ a.swapaxes(1, 2) + numpy.eye(30)
+    made = np.linalg.cholesky(np.asarray(whole))
+    close(made, numpy.linalg.cholesky(whole))
+    w, v = np.linalg.eigh(np.asarray(whole))
+    close(w, numpy.linalg.eigvalsh(whole))
+    close(v * w[:, None] @ v.swapaxes(1, 2), whole)
+    tall = a[:, :, :20].copy()
+    q, r = np.linalg.qr(np.asarray(tall))
+    close(q @ r, tall)
+    close(q.swapaxes(1, 2) @ q, numpy.broadcast_to(numpy.eye(20), (2, 20, 20)))
+    u, s, vh = np.linalg.svd(np.asarray(tall), False)
+    close(s, numpy.linalg.svd(tall, compute_uv=False))
+    close(u * s[:, None] @ vh, tall)
+
+
 def memory():
     keep = [np.asarray(numpy.arange(100000)) * k for k in range(2, 9)]
     braze.wait(*keep)
@@ -94,6 +115,6 @@ def memory():
     same(braze.asarray(foreign_gpu.Giver(numpy.arange(9000.0))) + 1, numpy.arange(9000.0) + 1)
 
 
-for part in (turns, beside, products, transforms, memory, turns):
+for part in (turns, beside, products, transforms, factors, memory, turns):
     part()
 print("right")

@@ -298,9 +298,10 @@ def _array_function(functions):
         if held and any(issubclass(t, held) for t in types):
             return NotImplemented
         mine = functions.get(func)
-        if mine is None and getattr(func, "__module__", None) == "numpy.fft":
-            # A module that comes when it is asked for, whoever asks.
-            mine = functions[func] = _space.wrap("braze.numpy.fft", func.__name__, func)
+        module = getattr(func, "__module__", None)
+        if mine is None and module in ("numpy.fft", "numpy.linalg"):
+            # Modules that come when they are asked for, whoever asks.
+            mine = functions[func] = _space.wrap("braze." + module, func.__name__, func)
         if mine is not None:
             return mine(*args, **kwargs)
         name = getattr(func, "__name__", str(func))

@@ -24,7 +24,7 @@ OURS = "braze.numpy"
 own = {}  # "module.name" below numpy: what stands there instead of NumPy's
 later = {}  # what makes such a thing when it is asked for
 # Modules whose OWN, and LATER, come when they are asked for.
-_MORE = {name: f"{OURS}._{name}" for name in ("random", "testing", "fft")}
+_MORE = {name: f"{OURS}._{name}" for name in ("random", "testing", "fft", "linalg")}
 natives = {}  # NumPy's function -> braze's
 _FUNCTIONS = (
     types.FunctionType,
