@@ -11,6 +11,11 @@
 
 #define SWEEPS 60 /* over all pairs: a dozen are usual */
 
+static bool goes(const struct dense_go *go)
+{
+	return !go || go->on(go->data);
+}
+
 static double size2(dense z)
 {
 	return creal(z) * creal(z) + cimag(z) * cimag(z);
@@ -58,13 +63,15 @@ static void eliminate(dense *a, int64_t n, int64_t k)
 			a[i + j * n] -= a[i + k * n] * a[k + j * n];
 }
 
-int dense_lu(dense *a, int64_t n, int64_t *pivot)
+int dense_lu(dense *a, int64_t n, int64_t *pivot, const struct dense_go *go)
 {
 	int info = 0;
 
 	for (int64_t k = 0; k < n; k++) {
 		int64_t best = k;
 
+		if (!goes(go))
+			return DENSE_STOPPED;
 		for (int64_t i = k + 1; i < n; i++)
 			if (taxi(a[i + k * n]) > taxi(a[best + k * n]))
 				best = i;
@@ -82,11 +89,14 @@ int dense_lu(dense *a, int64_t n, int64_t *pivot)
 	return info;
 }
 
-void dense_lu_solve(const dense *lu, const int64_t *pivot, dense *b, int64_t n, int64_t count)
+int dense_lu_solve(const dense *lu, const int64_t *pivot, dense *b, int64_t n, int64_t count,
+		   const struct dense_go *go)
 {
 	for (int64_t c = 0; c < count; c++) {
 		dense *x = b + c * n;
 
+		if (!goes(go))
+			return DENSE_STOPPED;
 		for (int64_t k = 0; k < n; k++)
 			swap(&x[k], &x[pivot[k] - 1]);
 		for (int64_t k = 0; k < n; k++)
@@ -98,15 +108,18 @@ void dense_lu_solve(const dense *lu, const int64_t *pivot, dense *b, int64_t n, 
 				x[i] -= lu[i + k * n] * x[k];
 		}
 	}
+	return 0;
 }
 
-int dense_cholesky(dense *a, int64_t n)
+int dense_cholesky(dense *a, int64_t n, const struct dense_go *go)
 {
 	for (int64_t k = 0; k < n; k++) {
 		double d = creal(a[k + k * n]);
 
 		if (!(d > 0))
 			return (int)(k + 1);
+		if (!goes(go))
+			return DENSE_STOPPED;
 		d = sqrt(d);
 		a[k + k * n] = d;
 		for (int64_t i = k + 1; i < n; i++)
@@ -147,18 +160,22 @@ static void reflect(dense *column, const dense *v, int64_t n, dense factor)
 		column[i] -= v[i] * sum;
 }
 
-void dense_qr(dense *a, int64_t m, int64_t n, dense *tau)
+int dense_qr(dense *a, int64_t m, int64_t n, dense *tau, const struct dense_go *go)
 {
 	for (int64_t k = 0; k < n && k < m; k++) {
 		dense *v = a + k + k * m;
 
+		if (!goes(go))
+			return DENSE_STOPPED;
 		tau[k] = reflector(v, m - k);
 		for (int64_t j = k + 1; j < n; j++)
 			reflect(a + k + j * m, v, m - k, conj(tau[k]));
 	}
+	return 0;
 }
 
-void dense_q(dense *a, int64_t m, int64_t columns, int64_t count, const dense *tau)
+int dense_q(dense *a, int64_t m, int64_t columns, int64_t count, const dense *tau,
+	    const struct dense_go *go)
 {
 	for (int64_t j = count; j < columns; j++)
 		for (int64_t i = 0; i < m; i++)
@@ -166,6 +183,8 @@ void dense_q(dense *a, int64_t m, int64_t columns, int64_t count, const dense *t
 	for (int64_t k = count; k-- > 0;) {
 		dense *v = a + k + k * m;
 
+		if (!goes(go))
+			return DENSE_STOPPED;
 		for (int64_t j = k + 1; j < columns; j++)
 			reflect(a + k + j * m, v, m - k, tau[k]);
 		for (int64_t i = 1; i < m - k; i++)
@@ -174,6 +193,7 @@ void dense_q(dense *a, int64_t m, int64_t columns, int64_t count, const dense *t
 		for (int64_t i = 0; i < k; i++)
 			a[i + k * m] = 0;
 	}
+	return 0;
 }
 
 /* ---- turns ---- */
@@ -211,17 +231,21 @@ static void turn_pair(dense *a, dense *v, int64_t n, int64_t p, int64_t q)
 	turn(v + p * n, v + q * n, n, 1, phase, c, s);
 }
 
-static bool sweep_eigh(dense *a, dense *v, int64_t n, double tiny)
+/* 0 when nothing was left to turn. */
+static int sweep_eigh(dense *a, dense *v, int64_t n, double tiny, const struct dense_go *go)
 {
-	bool done = true;
+	int turned = 0;
 
-	for (int64_t p = 0; p + 1 < n; p++)
+	for (int64_t p = 0; p + 1 < n; p++) {
+		if (!goes(go))
+			return DENSE_STOPPED;
 		for (int64_t q = p + 1; q < n; q++)
 			if (!(cabs(a[p + q * n]) <= tiny)) {
 				turn_pair(a, v, n, p, q);
-				done = false;
+				turned = 1;
 			}
-	return done;
+	}
+	return turned;
 }
 
 /* By the numbers in `key`, in rising or falling order: columns of up to two matrices with them. */
@@ -256,48 +280,58 @@ static void begin_eigh(dense *a, dense *v, int64_t n)
 		}
 }
 
-int dense_eigh(dense *a, int64_t n, double *w, dense *v)
+int dense_eigh(dense *a, int64_t n, double *w, dense *v, const struct dense_go *go)
 {
-	bool done = n < 2;
+	int left = 1;
 	double tiny = 0;
 
 	begin_eigh(a, v, n);
 	tiny = sqrt(norm2(a, n * n)) * DBL_EPSILON / 8 / (double)n;
 	if (!isfinite(tiny))
 		return 1;
-	for (int k = 0; k < SWEEPS && !done; k++)
-		done = sweep_eigh(a, v, n, tiny);
+	for (int k = 0; k < SWEEPS && left > 0; k++)
+		left = sweep_eigh(a, v, n, tiny, go);
 	for (int64_t k = 0; k < n; k++)
 		w[k] = creal(a[k + k * n]);
 	order(w, v, n, NULL, 0, n, false);
-	return done ? 0 : 1;
+	return left;
 }
 
-static bool sweep_svd(dense *a, int64_t m, int64_t n, dense *v, double tiny)
+/* Two columns; false: they stand upright, or one is nothing. */
+static bool turn_columns(dense *a, int64_t m, int64_t n, dense *v, double tiny, int64_t p,
+			 int64_t q)
 {
-	bool done = true;
+	dense *x = a + p * m, *y = a + q * m, r = inner(x, y, m);
+	double xx = norm2(x, m), yy = norm2(y, m), size = cabs(r), c = 0, s = 0;
 
-	for (int64_t p = 0; p + 1 < n; p++)
-		for (int64_t q = p + 1; q < n; q++) {
-			dense *x = a + p * m, *y = a + q * m, r = inner(x, y, m);
-			double xx = norm2(x, m), yy = norm2(y, m), size = cabs(r), c = 0, s = 0;
+	if (xx <= tiny || yy <= tiny || size <= 4 * DBL_EPSILON * sqrt(xx * yy))
+		return false;
+	turn_of(&c, &s, xx, yy, size);
+	turn(x, y, m, 1, conj(r) / size, c, s);
+	turn(v + p * n, v + q * n, n, 1, conj(r) / size, c, s);
+	return true;
+}
 
-			if (xx <= tiny || yy <= tiny || size <= 4 * DBL_EPSILON * sqrt(xx * yy))
-				continue;
-			turn_of(&c, &s, xx, yy, size);
-			turn(x, y, m, 1, conj(r) / size, c, s);
-			turn(v + p * n, v + q * n, n, 1, conj(r) / size, c, s);
-			done = false;
-		}
-	return done;
+static int sweep_svd(dense *a, int64_t m, int64_t n, dense *v, double tiny,
+		     const struct dense_go *go)
+{
+	int turned = 0;
+
+	for (int64_t p = 0; p + 1 < n; p++) {
+		if (!goes(go))
+			return DENSE_STOPPED;
+		for (int64_t q = p + 1; q < n; q++)
+			turned |= turn_columns(a, m, n, v, tiny, p, q);
+	}
+	return turned;
 }
 
 /* Column k of u: some direction that stands upright on those before it. */
-static void upright(dense *u, int64_t m, int64_t k)
+static int upright(dense *u, int64_t m, int64_t k, const struct dense_go *go)
 {
 	dense *x = u + k * m;
 
-	for (int64_t e = 0; e < m; e++) {
+	for (int64_t e = 0; e < m && goes(go); e++) {
 		double left = 0;
 
 		for (int64_t i = 0; i < m; i++)
@@ -314,38 +348,42 @@ static void upright(dense *u, int64_t m, int64_t k)
 			continue;
 		for (int64_t i = 0; i < m; i++)
 			x[i] /= sqrt(left);
-		return;
+		return 0;
 	}
+	return DENSE_STOPPED;
 }
 
-static void fill_u(dense *u, const dense *a, int64_t m, int64_t n, int64_t columns, const double *s)
+static int fill_u(dense *u, const dense *a, int64_t m, int64_t n, int64_t columns, const double *s,
+		  const struct dense_go *go)
 {
 	for (int64_t k = 0; k < columns; k++) {
 		bool known = k < n && s[k] > s[0] * DBL_EPSILON * (double)m;
 
-		if (!known)
-			upright(u, m, k);
+		if (!known && upright(u, m, k, go))
+			return DENSE_STOPPED;
 		for (int64_t i = 0; known && i < m; i++)
 			u[i + k * m] = a[i + k * m] / s[k];
 	}
+	return 0;
 }
 
-int dense_svd(dense *a, int64_t m, int64_t n, double *s, dense *u, int64_t columns, dense *vt)
+int dense_svd(dense *a, int64_t m, int64_t n, double *s, dense *u, int64_t columns, dense *vt,
+	      const struct dense_go *go)
 {
 	double all = norm2(a, m * n), tiny = all * DBL_EPSILON * DBL_EPSILON;
-	bool done = false;
+	int left = 1;
 
 	if (!isfinite(all))
 		return 1;
 	for (int64_t k = 0; k < n * n; k++)
 		vt[k] = k % (n + 1) == 0;
-	for (int k = 0; k < SWEEPS && !done; k++)
-		done = sweep_svd(a, m, n, vt, tiny);
+	for (int k = 0; k < SWEEPS && left > 0; k++)
+		left = sweep_svd(a, m, n, vt, tiny, go);
 	for (int64_t k = 0; k < n; k++)
 		s[k] = sqrt(norm2(a + k * m, m));
 	order(s, a, m, vt, n, n, true);
-	if (u)
-		fill_u(u, a, m, n, columns, s);
+	if (u && left >= 0 && fill_u(u, a, m, n, columns, s, go))
+		left = DENSE_STOPPED;
 	for (int64_t j = 0; j < n; j++)
 		for (int64_t i = 0; i <= j; i++) {
 			dense t = conj(vt[i + j * n]);
@@ -353,5 +391,5 @@ int dense_svd(dense *a, int64_t m, int64_t n, double *s, dense *u, int64_t colum
 			vt[i + j * n] = conj(vt[j + i * n]);
 			vt[j + i * n] = t;
 		}
-	return done ? 0 : 1;
+	return left;
 }

@@ -17,6 +17,7 @@ struct matrix {
 	double *real; /* eigenvalues or singular values */
 	int64_t *pivot;
 	int info;
+	struct dense_go go;
 };
 
 struct factors_step {
@@ -71,45 +72,45 @@ static void store_real(char *to, const double *from, int64_t n, unsigned bytes)
 }
 
 /* Reflectors become columns of Q. */
-static void make_q(struct matrix *m)
+static int make_q(struct matrix *m)
 {
 	const struct solver_layout *l = m->lay;
 	int64_t least = l->rows < l->columns ? l->rows : l->columns;
+	int rc = dense_qr(m->a, l->rows, l->columns, m->c, &m->go);
 
-	dense_qr(m->a, l->rows, l->columns, m->c);
-	if (!l->right)
-		return;
+	if (!l->right || rc)
+		return rc;
 	memcpy(m->b, m->a, (size_t)(l->rows * least) * sizeof *m->b);
-	dense_q(m->b, l->rows, l->right, least, m->c);
+	return dense_q(m->b, l->rows, l->right, least, m->c, &m->go);
 }
 
-static void compute(struct matrix *m)
+static int compute(struct matrix *m)
 {
 	const struct solver_layout *l = m->lay;
+	const struct dense_go *go = &m->go;
 	int64_t n = l->columns;
+	int rc = 0;
 
 	switch (m->kind) {
 	case SOLVER_LU:
 	case SOLVER_SOLVE:
-		m->info = dense_lu(m->a, n, m->pivot);
-		if (m->kind == SOLVER_SOLVE)
-			dense_lu_solve(m->a, m->pivot, m->a + n * n, n, l->right);
-		break;
+		rc = dense_lu(m->a, n, m->pivot, go);
+		if (m->kind == SOLVER_SOLVE && rc >= 0 &&
+		    dense_lu_solve(m->a, m->pivot, m->a + n * n, n, l->right, go))
+			rc = DENSE_STOPPED;
+		return rc;
 	case SOLVER_CHOLESKY:
-		m->info = dense_cholesky(m->a, n);
-		break;
+		return dense_cholesky(m->a, n, go);
 	case SOLVER_EIGVALSH:
 	case SOLVER_EIGH:
-		m->info = dense_eigh(m->a, n, m->real, m->b);
-		break;
+		return dense_eigh(m->a, n, m->real, m->b, go);
 	case SOLVER_SVDVALS:
 	case SOLVER_SVD:
 	case SOLVER_SVD_ALL:
-		m->info = dense_svd(m->a, l->rows, n, m->real, l->right ? m->b : NULL, l->right,
-				    m->c);
-		break;
+		return dense_svd(m->a, l->rows, n, m->real, l->right ? m->b : NULL, l->right, m->c,
+				 go);
 	default:
-		make_q(m);
+		return make_q(m);
 	}
 }
 
@@ -163,19 +164,40 @@ static bool equip(struct matrix *m, int64_t elements)
 	return m->a && m->b && m->c && m->real && m->pivot;
 }
 
+/* A thread at its matrix: who watches sees that it goes on, and it sees that it shall not. */
+struct sign {
+	struct worker *w;
+	int thread;
+};
+
+static bool go_on(void *data)
+{
+	const struct sign *s = data;
+
+	if (s->thread)
+		s->w->progress->thread[s->thread].turns++;
+	else
+		worker_poll(s->w);
+	return !bz_cancelled(&s->w->cancel);
+}
+
 static void one_matrix(void *data, int thread, int64_t part)
 {
 	struct factors_step *s = data;
 	const struct worker_call *x = s->x;
 	const struct plan_call *c = &x->call;
 	int64_t unit = x->lo + part, all = c->extent[FACTORS_ROW] * c->extent[FACTORS_COLUMN];
-	struct matrix m = {.lay = &s->lay, .kind = (unsigned)c->operand[0].at, .dtype = c->dtype};
+	struct sign sign = {x->w, thread};
+	struct matrix m = {.lay = &s->lay,
+			   .kind = (unsigned)c->operand[0].at,
+			   .dtype = c->dtype,
+			   .go = {go_on, &sign}};
 
 	worker_unit_begin(x->w, x->cmd, thread);
 	if (!bz_cancelled(&x->w->cancel)) {
 		if (equip(&m, all)) {
 			load(m.a, x->base[0] + unit * factors_bytes(c), all, c->dtype);
-			compute(&m);
+			m.info = compute(&m);
 			put(x->base[1] + unit * s->lay.bytes, &m);
 		} else {
 			__atomic_store_n(&s->failed, true, __ATOMIC_RELAXED);

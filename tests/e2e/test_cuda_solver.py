@@ -3,6 +3,7 @@
 told, and what happens where there is none or where it fails."""
 
 import pathlib
+import time
 
 import pytest
 from gpu import PATIENT, STRICT, Gpu, Refused
@@ -500,6 +501,21 @@ finally:
     L, _linalg._core.has_factors = F, has
 """)
     assert shared.calls() == 0
+
+
+def test_a_matrix_that_takes_the_processor_long_is_no_hang(made):
+    """Whoever watches its worker sees it go on, and a client that goes has it stop."""
+    t = made(env={"BRAZE_LIBCUSOLVER": ""})
+    t.do("a = positive('float64', 340, 340)\nwith braze.device('cpu'): w = braze._core.factors('eigvalsh', np.asarray(a))[1]\n"
+         "near(w, N.eigvalsh(a), 2000)")
+    assert t.gpu.device("cpu")["worker_deaths"] == 0
+    other = t.gpu.talker()
+    other.do(SETUP + "a = make('float64', 3000, 3000)\nwith braze.device('cpu'):\n"
+             "    w = braze._core.factors('eigvalsh', np.asarray(a))[1]\nbraze.flush()")
+    time.sleep(1)  # it is under way, for minutes
+    other.process.kill()
+    t.do("with braze.device('cpu'): near(np.asarray(a) + 1, a + 1)")
+    assert t.gpu.device("cpu")["worker_deaths"] == 0
 
 
 def test_single_precision_in_c(solver):

@@ -418,6 +418,48 @@ static void check_trouble(struct both *b)
 		trouble(b, kind, NOT_A_NUMBER, 20, 3);
 }
 
+/* Seconds that the device takes for one matrix, after a first one; read is one word. */
+static void time_one(struct both *b, unsigned kind, unsigned dtype, int64_t n)
+{
+	struct matrices t = {
+		.kind = kind, .dtype = dtype, .m = n, .n = n, .right = kind == SOLVER_SOLVE};
+	braze_array *a = NULL, *out[4] = {NULL};
+	braze_error err = {0};
+	int32_t info[STACK];
+	double began = 0;
+	char name[64];
+
+	fill(&t, b->seed);
+	if (is_hermitian(kind))
+		make_positive(&t);
+	err.code = given(&a, b->session, &t, &err);
+	for (int turn = 0; turn < 2 && !err.code; turn++) {
+		began = host_seconds();
+		err.code = braze_factors(out, solver_name(kind), a, &err);
+		if (!err.code)
+			err.code = braze_read(info, out[SOLVER_INFO], &err);
+		for (unsigned x = 0; x < 4; x++)
+			braze_release(out[x]);
+	}
+	began = (host_seconds() - began) / STACK;
+	snprintf(name, sizeof name, "%s of %s, %lld", solver_name(kind), dtype_row(dtype)->name,
+		 (long long)n);
+	tap_note("%s: %s%.4g s each", name, err.code ? err.text : "", began);
+	if (!err.code)
+		tap_figure("factors", name, began, "s");
+	braze_release(a);
+	release(&t);
+}
+
+static void time_all(struct both *b)
+{
+	static const int64_t sides[] = {8, 128, 1024, 2048};
+
+	for (unsigned k = 0; k < sizeof sides / sizeof *sides; k++)
+		for (unsigned kind = SOLVER_LU; kind < SOLVER_KINDS; kind++)
+			time_one(b, kind, DT_FLOAT64, sides[k]);
+}
+
 static void check_type(struct both *b, unsigned dtype)
 {
 	static const int64_t sides[] = {1, 33, 2, 3, 16, 64, 100, 257, 400};
@@ -458,4 +500,6 @@ void check_solver(struct both *b)
 	for (unsigned k = 0; k < sizeof types / sizeof *types; k++)
 		check_type(b, types[k]);
 	check_trouble(b);
+	if (!b->quick)
+		time_all(b);
 }

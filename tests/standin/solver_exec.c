@@ -204,7 +204,7 @@ static void store_real(const struct spots *s, const struct solver_call *c)
 
 static int eigen(const struct spots *s, const struct solver_call *c)
 {
-	int info = dense_eigh(s->x, c->n, s->real, s->y);
+	int info = dense_eigh(s->x, c->n, s->real, s->y, NULL);
 
 	store_real(s, c);
 	for (int64_t k = 0; k < c->n * c->n; k++)
@@ -214,7 +214,7 @@ static int eigen(const struct spots *s, const struct solver_call *c)
 
 static int singular(const struct spots *s, const struct solver_call *c)
 {
-	int info = dense_svd(s->x, c->m, c->n, s->real, c->vectors ? s->y : NULL, c->k, s->z);
+	int info = dense_svd(s->x, c->m, c->n, s->real, c->vectors ? s->y : NULL, c->k, s->z, NULL);
 
 	store_real(s, c);
 	if (c->vectors) {
@@ -228,7 +228,7 @@ static int singular(const struct spots *s, const struct solver_call *c)
 
 static int cholesky(const struct spots *s, const struct solver_call *c)
 {
-	int info = dense_cholesky(s->x, c->n);
+	int info = dense_cholesky(s->x, c->n, NULL);
 
 	for (int64_t j = 0; j < c->n; j++)
 		for (int64_t i = 0; i < j; i++)
@@ -242,21 +242,21 @@ static int factor(const struct spots *s, const struct solver_call *c)
 
 	switch (c->function) {
 	case FN_LU:
-		return dense_lu(s->x, c->n, pivot);
+		return dense_lu(s->x, c->n, pivot, NULL);
 	case FN_LU_SOLVE:
 		load(s->y, s->b, c->n * c->k, c->type);
-		dense_lu_solve(s->x, pivot, s->y, c->n, c->k);
+		dense_lu_solve(s->x, pivot, s->y, c->n, c->k, NULL);
 		store(s->b, s->y, c->n * c->k, c->type);
 		return 0;
 	case FN_CHOLESKY:
 		return cholesky(s, c);
 	case FN_QR:
-		dense_qr(s->x, c->m, c->n, s->y);
+		dense_qr(s->x, c->m, c->n, s->y, NULL);
 		store(s->line, s->y, least, c->type);
 		return 0;
 	case FN_Q:
 		load(s->y, s->line, c->k, c->type);
-		dense_q(s->x, c->m, c->n, c->k, s->y);
+		dense_q(s->x, c->m, c->n, c->k, s->y, NULL);
 		return 0;
 	case FN_EIGH:
 		return eigen(s, c);

@@ -67,8 +67,8 @@ Test(factors, triangles_solve)
 			fill(b, n, n, !real);
 			memcpy(lu, a, sizeof a);
 			memcpy(x, b, sizeof b);
-			cr_assert_eq(dense_lu(lu, n, pivot), 0);
-			dense_lu_solve(lu, pivot, x, n, n);
+			cr_assert_eq(dense_lu(lu, n, pivot, NULL), 0);
+			dense_lu_solve(lu, pivot, x, n, n, NULL);
 			multiply(c, a, x, n, n, n, false);
 			memset(lu, 0, sizeof lu);
 			cr_expect_lt(off(c, b, n * n), 1e-14 * n * (1 + off(x, lu, n * n)), "%d",
@@ -81,10 +81,10 @@ Test(factors, what_is_singular_or_not_positive)
 	dense a[4] = {1, 2, 2, 4}, b[4] = {4, 1, 0, 0.25}, c[4] = {NAN, 1, 1, 1};
 	int64_t pivot[2];
 
-	cr_expect_eq(dense_lu(a, 2, pivot), 2);
+	cr_expect_eq(dense_lu(a, 2, pivot, NULL), 2);
 	cr_expect(pivot[0] == 2 && pivot[1] == 2);
-	cr_expect_eq(dense_cholesky(b, 2), 2);
-	cr_expect_eq(dense_lu(c, 2, pivot), 0, "not a number is no zero");
+	cr_expect_eq(dense_cholesky(b, 2, NULL), 2);
+	cr_expect_eq(dense_lu(c, 2, pivot, NULL), 0, "not a number is no zero");
 }
 
 Test(factors, roots)
@@ -97,7 +97,7 @@ Test(factors, roots)
 		for (int k = 0; k < n; k++)
 			a[k + k * n] += 1;
 		memcpy(l, a, sizeof a);
-		cr_assert_eq(dense_cholesky(l, n), 0);
+		cr_assert_eq(dense_cholesky(l, n, NULL), 0);
 		for (int j = 0; j < n; j++)
 			for (int i = 0; i < j; i++)
 				l[i + j * n] = 0;
@@ -113,9 +113,9 @@ static void check_qr(int m, int n)
 
 	fill(a, m, n, m % 2);
 	memcpy(r, a, sizeof a);
-	dense_qr(r, m, n, tau);
+	dense_qr(r, m, n, tau, NULL);
 	memcpy(q, r, sizeof q);
-	dense_q(q, m, m, least, tau);
+	dense_q(q, m, m, least, tau, NULL);
 	for (int j = 0; j < n; j++)
 		for (int i = j + 1; i < m; i++)
 			r[i + j * m] = 0;
@@ -143,7 +143,7 @@ Test(factors, eigenvectors)
 				a[j + i * n] = i == j ? creal(a[i + i * n]) : conj(a[i + j * n]);
 		memcpy(b, a, sizeof a);
 		b[n * n - n] = n > 1 ? NAN : b[0]; /* above the diagonal */
-		cr_assert_eq(dense_eigh(b, n, w, v), 0);
+		cr_assert_eq(dense_eigh(b, n, w, v, NULL), 0);
 		cr_expect_lt(lean(v, n, n), 1e-13);
 		multiply(c, a, v, n, n, n, false);
 		for (int k = 0; k < n * n; k++)
@@ -153,7 +153,7 @@ Test(factors, eigenvectors)
 			cr_expect(w[k - 1] <= w[k]);
 	}
 	a[0] = NAN;
-	cr_expect_neq(dense_eigh(a, 2, w, v), 0);
+	cr_expect_neq(dense_eigh(a, 2, w, v, NULL), 0);
 }
 
 /* rank: columns behind it are like those before. */
@@ -166,7 +166,7 @@ static void check_svd(int m, int n, int rank)
 	for (int k = rank * m; k < m * n; k++)
 		a[k] = rank ? a[k - rank * m] : 0;
 	memcpy(b, a, sizeof a);
-	cr_assert_eq(dense_svd(b, m, n, s, u, m, vt), 0);
+	cr_assert_eq(dense_svd(b, m, n, s, u, m, vt, NULL), 0);
 	cr_expect_lt(lean(u, m, m), 1e-13, "%d x %d of rank %d", m, n, rank);
 	cr_expect_lt(lean(vt, n, n), 1e-13);
 	for (int k = 0; k < m * n; k++)
@@ -184,6 +184,38 @@ Test(factors, singular_vectors)
 			check_svd(m, n, n);
 			check_svd(m, n, n / 2);
 		}
+}
+
+static bool soon(void *data)
+{
+	return --*(int *)data > 0;
+}
+
+Test(factors, who_shall_not_go_on_stops)
+{
+	dense a[ALL], b[ALL], c[ALL];
+	double w[LONGEST];
+	int64_t pivot[LONGEST];
+
+	for (int after = 1; after < 5; after++) {
+		int left = after;
+		struct dense_go go = {soon, &left};
+
+		fill(a, 9, 9, true);
+		cr_expect_eq(dense_lu(a, 9, pivot, &go), DENSE_STOPPED);
+		cr_expect_eq(dense_lu_solve(a, pivot, b, 9, 2, &go), DENSE_STOPPED);
+		left = after;
+		cr_expect_eq(dense_qr(a, 9, 9, c, &go), DENSE_STOPPED);
+		cr_expect_eq(dense_q(a, 9, 9, 9, c, &go), DENSE_STOPPED);
+		left = after;
+		cr_expect_eq(dense_eigh(a, 9, w, b, &go), DENSE_STOPPED);
+		left = after;
+		cr_expect_eq(dense_svd(a, 9, 9, w, b, 9, c, &go), DENSE_STOPPED);
+		fill(a, 1, 1, true);
+		a[0] = 1;
+		left = 1;
+		cr_expect_eq(dense_cholesky(a, 1, &go), DENSE_STOPPED);
+	}
 }
 
 /* 6 matrices of 5 x 3, of which some columns of U are wanted. */
