@@ -371,6 +371,24 @@ near(q, p, 1e5)
     assert solver.calls("cusolverDnXgetrf") == 12
 
 
+def test_extents_that_change_from_turn_to_turn(solver):
+    solver.do("""
+a = make('float64', 30, 30) / 8
+x = np.asarray(a)
+d, e = 0, 0
+for k in range(2, 30):
+    d = d + L.det(x[:k, :k])
+    e = e + N.det(a[:k, :k])
+near(d, numpy.asarray(e), 1e5)
+y, z = np.zeros((30, 30)), numpy.zeros((30, 30))
+for k in range(2, 30):
+    y[:k, :k] += L.qr(x[:k, :k] + y[:k, :k] * 0.1, 'r')
+    z[:k, :k] += N.qr(a[:k, :k] + z[:k, :k] * 0.1, 'r')
+near(y, z, 1e7)
+""")
+    assert solver.calls("cusolverDnXgeqrf") == 28
+
+
 def test_a_result_may_be_written(solver):
     solver.do("""
 a = positive('float64', 6, 6)
