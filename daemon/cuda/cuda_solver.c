@@ -339,6 +339,23 @@ static int measure(struct cuda_solver_task *t, const struct cuda_solver *s,
 	}
 }
 
+/* What the library works with on the host may be in use while its calls are in the stream. */
+static void host_ready(struct cuda_lane *l, uint64_t bytes)
+{
+	struct cuda_solver_handle *h = l->solver;
+
+	if (bytes <= h->nhost)
+		return;
+	l->patient = true;
+	if (h->host)
+		cuda_context_expect(l->c, l->c->api.cuStreamSynchronize(l->stream),
+				    "waiting for factors");
+	l->patient = false;
+	free(h->host);
+	h->host = xmalloc(bytes);
+	h->nhost = bytes;
+}
+
 enum status cuda_solver_measure(struct cuda_solver_task *t, struct cuda_lane *l, CUdeviceptr matrix,
 				CUdeviceptr result, struct err *err)
 {
@@ -359,11 +376,7 @@ enum status cuda_solver_measure(struct cuda_solver_task *t, struct cuda_lane *l,
 	l->patient = false;
 	if (rc != SOLVER_OK)
 		return failed(l, t, rc, err);
-	if (t->host > l->solver->nhost) { /* a call has done with it when it returns */
-		free(l->solver->host);
-		l->solver->host = xmalloc(t->host);
-		l->solver->nhost = t->host;
-	}
+	host_ready(l, t->host);
 	return OK;
 }
 

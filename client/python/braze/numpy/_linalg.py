@@ -17,7 +17,7 @@ from braze.numpy import _creation, _errstate, _fallback, _names, _shape, _ufuncs
 ndarray = _core.ndarray
 _exp, _log, _isnan, _absolute = map(_ufuncs.make, (numpy.exp, numpy.log, numpy.isnan, numpy.absolute))
 _DOUBLE, _BOTH = numpy.dtype("f8"), numpy.dtype("c16")
-_MANY, _SMALL = 4096, 100  # so many matrices of fewer rows and columns are NumPy's: a call for each
+_MANY, _SMALL = 512, 64  # so many matrices of fewer rows and columns are NumPy's: a call for each
 
 
 def _mine(*arrays):
@@ -25,7 +25,7 @@ def _mine(*arrays):
     for a in arrays:
         if type(a) is not ndarray or a.ndim < 2 or not a.size or a.dtype.char == "e":
             return False
-        *stack, m, n = a.shape
+        m, n = a.shape[-2:]
         if max(m, n) < _SMALL and a.size // (m * n) > _MANY:
             return False
     return _core.has_factors()
