@@ -352,6 +352,23 @@ out = braze.explain(y * 1)
     assert "solve of float64" not in text, text  # it was computed in the call
 
 
+def test_several_factors_of_one_matrix(solver):
+    """Each spoils a copy of its own."""
+    solver.do("""
+a = make('float64', 20, 20)
+x = np.asarray(a)
+braze.wait(x + 1)
+for y, b in ((x, a), (x * 2 + 1, a * 2 + 1)):
+    d, r, (q, s), e = L.det(y), L.qr(y, 'r'), L.qr(y), L.slogdet(y)[1]
+    braze.wait(d, r, q, s, e)
+    near(d, N.det(b), 2000)
+    near(r, N.qr(b, 'r'), 2000)
+    near(q @ s, b)
+    near(e, N.slogdet(b)[1])
+""")
+    assert solver.calls() == 8
+
+
 def test_in_a_loop(solver):
     """As a program of turns has it."""
     solver.do("""
