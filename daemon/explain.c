@@ -54,7 +54,7 @@ static void put_way(struct textbuf *t, const struct plan_call *c)
 	if (choice.way == PRODUCT_BY_KERNEL)
 		textbuf_put(t, ", by braze's own kernel: %s", choice.why);
 	else
-		textbuf_put(t, ", by cuBLAS%s",
+		textbuf_put(t, ", by cuBLAS%s%s", p.tf32 ? " in TF32" : "",
 			    choice.way == PRODUCT_PACKED ? ", operands packed" : "");
 }
 

@@ -191,6 +191,11 @@ enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, u
  * of `length`.  Those of real numbers have half as many, and the first, on the other side. */
 int64_t op_transformed(enum op op, int64_t n, int64_t length);
 
+/* How exact products of float32 and complex64 have to be, which is said in the dtype's place of a
+ * MATMUL's head: at full precision (of an earlier client, always), or by the tensor cores of a GPU
+ * that has them, from operands rounded to TF32 (eight bits of exponent, ten of mantissa). */
+enum precision { PRECISION_TF32 = 1, PRECISION_FULL = 255 };
+
 /* Shape of at most LIMIT_NDIM axes, in elements. */
 struct shape {
 	uint8_t ndim;

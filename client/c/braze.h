@@ -138,6 +138,11 @@ BRAZE_API unsigned braze_set_flags(braze_session *s, unsigned flags);
  * "auto": the daemon chooses by cost; NULL: as asked when connecting.  A property of
  * the session, not of the thread. */
 BRAZE_API int braze_set_device(braze_session *s, const char *name, braze_error *err);
+/* How exact products of float32 and complex64 recorded from now on have to be where a GPU computes
+ * them: "full", or "tf32": by tensor cores, from operands rounded to 10 bits of mantissa.  NULL: as
+ * when the session began ($BRAZE_PRECISION, else full).  A property of the session, not of the
+ * thread; of the processor's products it changes nothing. */
+BRAZE_API int braze_set_precision(braze_session *s, const char *name, braze_error *err);
 /* Names of the daemon's devices, i from 0; NULL: there are no more.  Lives as long as
  * the session. */
 BRAZE_API const char *braze_device_name(braze_session *s, int i);

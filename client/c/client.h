@@ -251,9 +251,10 @@ struct braze_session {
 	struct braze_owner owner;
 	uint32_t cap_ids;
 	unsigned flags, hello_flags;
-	uint32_t device; /* of the ops recorded now, as the wire has it */
-	bool shared;	 /* results recorded now get memory of their own */
-	uint32_t site;	 /* braze_set_site */
+	uint32_t device;		    /* of the ops recorded now, as the wire has it */
+	uint8_t precision, first_precision; /* enum precision of products recorded now; at first */
+	bool shared;			    /* results recorded now get memory of their own */
+	uint32_t site;			    /* braze_set_site */
 	struct watching watching;
 	uint32_t ndevice;
 	uint8_t offers[LIMIT_DEVICES + 2]; /* bits of enum offer, by `device` */

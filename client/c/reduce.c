@@ -112,7 +112,7 @@ static enum status matmul(struct braze_array **out, struct braze_array *a, struc
 		st = array_create(out, s, (enum dtype)sig.out, &shape, err);
 	if (st)
 		return st;
-	record_op(s, OP_MATMUL, DTYPE_NONE, (*out)->id, 2, 0);
+	record_op(s, OP_MATMUL, s->precision, (*out)->id, 2, 0);
 	record_in(s, a->id);
 	record_in(s, b->id);
 	return OK;

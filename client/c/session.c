@@ -196,6 +196,28 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	return st ? st : who_tell(s, err);
 }
 
+static enum status find_precision(uint8_t *out, const char *name, struct err *err)
+{
+	bool tf32 = !strcmp(name, "tf32");
+
+	if (!tf32 && strcmp(name, "full"))
+		return err_set(err, E_INVALID,
+			       "no precision \"%.32s\": products are \"full\" or \"tf32\"", name);
+	*out = tf32 ? PRECISION_TF32 : PRECISION_FULL;
+	return OK;
+}
+
+/* What the process asks for. */
+static enum status first_precision(struct braze_session *s, struct err *err)
+{
+	const char *name = getenv("BRAZE_PRECISION");
+
+	s->first_precision = PRECISION_FULL;
+	enum status st = name && *name ? find_precision(&s->first_precision, name, err) : OK;
+	s->precision = s->first_precision;
+	return st ? err_context(err, "BRAZE_PRECISION") : OK;
+}
+
 static bool keep(char **copy, const char *text)
 {
 	*copy = text ? strdup(text) : NULL;
@@ -236,6 +258,8 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 	memcpy(s->loop, types.loop, sizeof(types.loop));
 	enter_registry(s);
 	enum status st = keep_options(s, opt, err);
+	if (!st)
+		st = first_precision(s, err);
 	if (!st)
 		st = connect_open(&s->fd, &s->child, opt->socket, opt->flags, err);
 	if (!st)
@@ -476,6 +500,17 @@ int braze_set_device(braze_session *s, const char *name, braze_error *error)
 		s->device = device;
 	}
 	near_switch(s);
+	lock_give(s);
+	return (int)st;
+}
+
+int braze_set_precision(braze_session *s, const char *name, braze_error *error)
+{
+	lock_take(s);
+	uint8_t precision = s->first_precision;
+	enum status st = name ? find_precision(&precision, name, err_of(error)) : OK;
+	if (!st)
+		s->precision = precision;
 	lock_give(s);
 	return (int)st;
 }

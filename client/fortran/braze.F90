@@ -69,7 +69,7 @@ module braze
    integer, parameter :: KERNEL_PARAMETERS = 64
    public :: braze_kernel, braze_in, braze_inout
 
-   public :: braze_init, braze_finish, braze_device, braze_check, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
+   public :: braze_init, braze_finish, braze_device, braze_precision, braze_check, braze_make, braze_alloc, braze_full, braze_arange, braze_cast
    public :: operator(+), operator(-), operator(*), operator(/), operator(**)
    public :: operator(==), operator(/=), operator(<), operator(<=), operator(>), operator(>=)
    public :: operator(.and.), operator(.or.), operator(.not.)
@@ -194,6 +194,27 @@ contains
          where = c_loc(name_c)
       end if
       code = c_set_device(session, where, err)
+      call report(int(code), text_of(err), stat, errmsg)
+   end subroutine
+
+   ! How exact products of single precision from now on have to be on a GPU: 'full' or 'tf32';
+   ! absent: as asked when connecting.
+   subroutine braze_precision(name, stat, errmsg)
+      character(*), intent(in), optional :: name
+      integer, intent(out), optional :: stat
+      character(*), intent(inout), optional :: errmsg
+      character(kind=c_char, len=:), allocatable, target :: name_c
+      type(c_ptr) :: wanted
+      type(c_error) :: err
+      integer(c_int) :: code
+
+      if (.not. c_associated(session)) call braze_init()
+      wanted = c_null_ptr
+      if (present(name)) then
+         name_c = trim(name)//c_null_char
+         wanted = c_loc(name_c)
+      end if
+      code = c_set_precision(session, wanted, err)
       call report(int(code), text_of(err), stat, errmsg)
    end subroutine
 

@@ -62,6 +62,12 @@ module braze_c
          type(c_error), intent(inout) :: err
       end function
 
+      integer(c_int) function c_set_precision(s, name, err) bind(c, name='braze_set_precision')
+         import
+         type(c_ptr), value :: s, name
+         type(c_error), intent(inout) :: err
+      end function
+
       integer(c_int) function c_publish(out, a, name, to, check, data, err) bind(c, name='braze_publish')
          import
          type(c_published), intent(inout) :: out

@@ -79,8 +79,9 @@ enum number_op {
 
 struct core {
 	braze_session *session;
-	unsigned flags;	 /* of the session to come: BRAZE_EAGER and the like */
-	char device[16]; /* asked for by braze.device(); "": none */
+	unsigned flags;	   /* of the session to come: BRAZE_EAGER and the like */
+	char device[16];   /* asked for by braze.device(); "": none */
+	char precision[8]; /* by braze.precision(); "": none */
 	/* That operators see; "": the library's choice. */
 	char name[64], file[256], environment[256];
 	PyTypeObject *type, *selection;

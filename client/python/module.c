@@ -556,10 +556,12 @@ static PyObject *set_package(PyObject *mod, PyObject *prefix)
 	Py_RETURN_NONE;
 }
 
-/* set_device(name or None): returns the old one; connects. */
-static PyObject *set_device(PyObject *mod, PyObject *v)
+/* How a session is told, and what the sections of the program say of it; "": nothing. */
+typedef int name_setter(braze_session *s, const char *name, braze_error *err);
+
+static PyObject *set_name(char *kept, size_t size, name_setter *set, PyObject *v)
 {
-	PyObject *old = *core.device ? PyUnicode_FromString(core.device) : Py_NewRef(Py_None);
+	PyObject *old = *kept ? PyUnicode_FromString(kept) : Py_NewRef(Py_None);
 	PyObject *bytes = v == Py_None ? NULL : PyUnicode_AsASCIIString(v);
 	const char *name = bytes ? PyBytes_AsString(bytes) : NULL;
 	braze_session *s = PyErr_Occurred() ? NULL : wait_session();
@@ -568,19 +570,31 @@ static PyObject *set_device(PyObject *mod, PyObject *v)
 
 	if (!old || !s)
 		goto fail;
-	rc = braze_set_device(s, name, &err);
+	rc = set(s, name, &err);
 	if (rc) {
 		err.code = rc;
 		wait_raise(&err);
 		goto fail;
 	}
-	PyOS_snprintf(core.device, sizeof core.device, "%s", name ? name : "");
+	PyOS_snprintf(kept, size, "%s", name ? name : "");
 	Py_XDECREF(bytes);
 	return old;
 fail:
 	Py_XDECREF(bytes);
 	Py_XDECREF(old);
 	return NULL;
+}
+
+/* set_device(name or None): returns the old one; connects. */
+static PyObject *set_device(PyObject *mod, PyObject *v)
+{
+	return set_name(core.device, sizeof core.device, braze_set_device, v);
+}
+
+/* set_precision(name or None): the same. */
+static PyObject *set_precision(PyObject *mod, PyObject *v)
+{
+	return set_name(core.precision, sizeof core.precision, braze_set_precision, v);
 }
 
 /* devices(): their names, the daemon's order. */
@@ -677,6 +691,7 @@ static PyMethodDef methods[] = {
 	{"flush", flush, METH_NOARGS, NULL},
 	{"set_flags", set_flags, METH_O, NULL},
 	{"set_device", set_device, METH_O, NULL},
+	{"set_precision", set_precision, METH_O, NULL},
 	{"set_package", set_package, METH_O, NULL},
 	{"devices", devices, METH_NOARGS, NULL},
 	{"counters", counters, METH_NOARGS, NULL},

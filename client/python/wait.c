@@ -359,6 +359,8 @@ static int begin_session(braze_session *s)
 	/* Inside a with braze.device(): another daemon may not have it. */
 	if (*core.device && braze_set_device(s, core.device, &err))
 		return wait_raise(&err);
+	if (*core.precision && braze_set_precision(s, core.precision, &err))
+		return wait_raise(&err);
 	if (core.shared && braze_set_shared(s, 1, &err))
 		return wait_raise(&err);
 	return about_notice(s);

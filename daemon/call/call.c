@@ -116,7 +116,8 @@ void call_key(struct textbuf *t, const struct plan_call *c)
 {
 	unsigned n = call_operands(c);
 
-	textbuf_put(t, "%s%u.%s", call_row(c->call)->name, c->op, dtype_row(c->dtype)->suffix);
+	textbuf_put(t, "%s%u.%s%s", call_row(c->call)->name, c->op, dtype_row(c->dtype)->suffix,
+		    c->tf32 ? " tf32" : "");
 	for (unsigned l = 0; l < c->nloop; l++)
 		textbuf_put(t, " %lld", (long long)told(c, l));
 	/* Of a list the first few tell how all of it lies. */

@@ -48,8 +48,8 @@ struct plan_call {
 	uint8_t nloop;
 	uint8_t noperand; /* CALL_LIST */
 	uint8_t counted;  /* bit mask of loops whose extents were counted: each run's are its own */
-	uint8_t pad;
-	uint16_t op; /* OP_*, where the call serves several */
+	uint8_t tf32;	  /* of a product: operands may be rounded so */
+	uint16_t op;	  /* OP_*, where the call serves several */
 	int64_t extent[LIMIT_NDIM];
 	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
 };

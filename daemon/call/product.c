@@ -29,6 +29,7 @@ void product_of(struct product *out, const struct plan_call *c)
 
 	out->dtype = c->dtype;
 	out->nbatch = (uint8_t)m;
+	out->tf32 = c->tf32;
 	out->m = c->extent[m];
 	out->n = c->extent[n];
 	out->k = c->extent[k];
@@ -50,6 +51,8 @@ enum status product_check(const struct plan_call *c, struct err *err)
 
 	if (c->nloop < 3)
 		return err_set(err, E_INTERNAL, "matmul: %u loops", c->nloop);
+	if (c->tf32 && !product_tf32(c->dtype))
+		return err_set(err, E_INTERNAL, "matmul: %s as TF32", dtype_row(c->dtype)->name);
 	for (unsigned x = 0; x < 3; x++)
 		if (c->operand[x].dtype != c->dtype)
 			return err_set(err, E_INTERNAL, "matmul: operand %u is %s", x,
@@ -67,6 +70,7 @@ void product_call(struct plan_call *out, const struct product *p)
 
 	out->call = CALL_PRODUCT;
 	out->dtype = p->dtype;
+	out->tf32 = p->tf32;
 	out->nloop = (uint8_t)(m + 3);
 	memcpy(out->extent, p->batch, m * sizeof out->extent[0]);
 	out->extent[m] = p->m;
@@ -238,8 +242,8 @@ void product_print(struct textbuf *t, const struct plan_call *c)
 	struct product p;
 
 	product_of(&p, c);
-	textbuf_put(t, "matmul %s %lldx%lldx%lld\n", dtype_row(p.dtype)->name, (long long)p.m,
-		    (long long)p.n, (long long)p.k);
+	textbuf_put(t, "matmul %s%s %lldx%lldx%lld\n", dtype_row(p.dtype)->name,
+		    p.tf32 ? " tf32" : "", (long long)p.m, (long long)p.n, (long long)p.k);
 	for (int x = 0; x < 3; x++) {
 		textbuf_put(t, "%c s%u +%lld row %lld col %lld", "ABC"[x], c -> operand[x].slot,
 			    (long long)c->operand[x].offset, (long long)p.row[x],

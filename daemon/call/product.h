@@ -24,11 +24,18 @@
 /* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
 struct product {
 	uint8_t dtype, nbatch;
+	bool tf32; /* a GPU may round operands so; only of float32 and complex64 */
 	int64_t m, n, k;
 	int64_t batch[LIMIT_NDIM];
 	int64_t row[3], col[3];	     /* of A, B, C: stride of the two matrix axes */
 	int64_t step[3][LIMIT_NDIM]; /* stride of each batch axis */
 };
+
+/* Is TF32 a way to multiply elements of this type? */
+static inline bool product_tf32(unsigned dtype)
+{
+	return dtype == DT_FLOAT32 || dtype == DT_COMPLEX64;
+}
 
 /* A call's loops are the batches, m, n and k; its operands A, B and C. */
 void product_of(struct product *out, const struct plan_call *c);

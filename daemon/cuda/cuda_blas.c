@@ -30,8 +30,8 @@ enum {
 	OP_TRANSPOSED = 1
 };
 /* cudaDataType, cublasComputeType_t and cublasGemmAlgo_t. */
-enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10 };
-enum { COMPUTE_32F = 68, COMPUTE_32I = 72, ALGO_DEFAULT = -1 };
+enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_C_32F = 4, CUDA_R_32I = 10 };
+enum { COMPUTE_32F = 68, COMPUTE_32I = 72, COMPUTE_TF32 = 77, ALGO_DEFAULT = -1 };
 enum { BLAS_OK = 0, NO_MEMORY = 3, NOT_SUPPORTED = 15 };
 
 /* What a status means: for this call only, or for the handle as well. */
@@ -80,30 +80,37 @@ static const int32_t one_i = 1, zero_i = 0;
 /* How a product is asked for: by the function of its type, or by the one that is told types. */
 static const struct blas_way {
 	uint8_t dtype, out;
+	bool tf32;
 	uint8_t math;
 	size_t fn; /* in struct cuda_blas; 0: gemm_ex */
 	const void *one, *zero;
 	int read, written, compute;
 } ways[] = {
-	{DT_FLOAT32, DT_FLOAT32, MATH_PEDANTIC, offsetof(struct cuda_blas, sgemm), one_s, zero_s, 0,
-	 0, 0},
-	{DT_FLOAT64, DT_FLOAT64, MATH_DEFAULT, offsetof(struct cuda_blas, dgemm), one_d, zero_d, 0,
-	 0, 0},
-	{DT_COMPLEX64, DT_COMPLEX64, MATH_PEDANTIC, offsetof(struct cuda_blas, cgemm), one_s,
+	{DT_FLOAT32, DT_FLOAT32, false, MATH_PEDANTIC, offsetof(struct cuda_blas, sgemm), one_s,
 	 zero_s, 0, 0, 0},
-	{DT_COMPLEX128, DT_COMPLEX128, MATH_DEFAULT, offsetof(struct cuda_blas, zgemm), one_d,
+	{DT_FLOAT64, DT_FLOAT64, false, MATH_DEFAULT, offsetof(struct cuda_blas, dgemm), one_d,
 	 zero_d, 0, 0, 0},
-	{DT_FLOAT16, DT_FLOAT16, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_16F,
+	{DT_COMPLEX64, DT_COMPLEX64, false, MATH_PEDANTIC, offsetof(struct cuda_blas, cgemm), one_s,
+	 zero_s, 0, 0, 0},
+	{DT_COMPLEX128, DT_COMPLEX128, false, MATH_DEFAULT, offsetof(struct cuda_blas, zgemm),
+	 one_d, zero_d, 0, 0, 0},
+	{DT_FLOAT16, DT_FLOAT16, false, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_16F,
 	 COMPUTE_32F},
-	{DT_FLOAT16, DT_FLOAT32, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_32F,
+	{DT_FLOAT16, DT_FLOAT32, false, MATH_WHOLE_SUMS, 0, one_s, zero_s, CUDA_R_16F, CUDA_R_32F,
 	 COMPUTE_32F},
-	{DT_INT8, DT_INT32, MATH_DEFAULT, 0, &one_i, &zero_i, CUDA_R_8I, CUDA_R_32I, COMPUTE_32I},
+	{DT_INT8, DT_INT32, false, MATH_DEFAULT, 0, &one_i, &zero_i, CUDA_R_8I, CUDA_R_32I,
+	 COMPUTE_32I},
+	/* The pedantic way would have no tensor cores. */
+	{DT_FLOAT32, DT_FLOAT32, true, MATH_DEFAULT, 0, one_s, zero_s, CUDA_R_32F, CUDA_R_32F,
+	 COMPUTE_TF32},
+	{DT_COMPLEX64, DT_COMPLEX64, true, MATH_DEFAULT, 0, one_s, zero_s, CUDA_C_32F, CUDA_C_32F,
+	 COMPUTE_TF32},
 };
 
 static const struct blas_way *way_of(const struct cuda_gemm *g)
 {
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		if (ways[i].dtype == g->dtype && ways[i].out == g->out)
+		if (ways[i].dtype == g->dtype && ways[i].out == g->out && ways[i].tf32 == g->tf32)
 			return &ways[i];
 	return NULL;
 }
@@ -329,8 +336,15 @@ static int ask(struct cuda_lane *l, const struct cuda_gemm *g)
 
 bool cuda_blas_run(struct cuda_lane *l, const struct cuda_gemm *g)
 {
+	struct cuda_gemm full = *g;
 	int rc = ask(l, g);
 
+	/* TF32 is what may be done: a GPU that has none is asked for what it has. */
+	if (rc == NOT_SUPPORTED && g->tf32) {
+		full.tf32 = false;
+		g = &full;
+		rc = ask(l, g);
+	}
 	if (rc == NO_MEMORY) {
 		cuda_memory_gather(l);
 		rc = ask(l, g);

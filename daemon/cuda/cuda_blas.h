@@ -2,9 +2,10 @@
 /* cuda/cuda_blas.h - cuBLAS, taken at run time when a product first wants it.
  *
  * Set so that a product's bits depend on the device, its shape, how its operands lie
- * and their values only: full precision (no TF32; float16 is added up in float32, all of
- * it), no atomics, a handle and a workspace of fixed size for each lane.  Where the library or a
- * handle cannot be had, or the library refuses, products go to our own kernel.  Issuer. */
+ * and their values only: full precision (no TF32 unless a product asks for it; float16 is added
+ * up in float32, all of it), no atomics, a handle and a workspace of fixed size for each lane.
+ * Where the library or a handle cannot be had, or the library refuses, products go to our own
+ * kernel.  Issuer. */
 #ifndef BRAZE_CUDA_BLAS_H
 #define BRAZE_CUDA_BLAS_H
 
@@ -14,6 +15,7 @@
 struct cuda_gemm {
 	unsigned dtype; /* of A and B, */
 	unsigned out;	/* of C: the same, or what products are added up in */
+	bool tf32;	/* of float32 and complex64: operands may be rounded so */
 	bool add;	/* to what is in C */
 	int64_t m, n, k, count;
 	CUdeviceptr base[3];

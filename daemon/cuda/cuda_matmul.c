@@ -27,7 +27,8 @@ static struct cuda_gemm part_at(const struct multiply *x, int64_t row)
 {
 	const struct product *p = x->p;
 	int64_t at = row / p->m, first = row % p->m;
-	struct cuda_gemm g = {.dtype = p->dtype, .out = p->dtype, .n = p->n, .k = p->k};
+	struct cuda_gemm g = {
+		.dtype = p->dtype, .out = p->dtype, .tf32 = p->tf32, .n = p->n, .k = p->k};
 
 	cuda_panel_at(&x->panel, p, row, &g.m, &g.count);
 	for (int i = 0; i < 3; i++) {

@@ -56,6 +56,8 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 	textbuf_put(t, "op %s", row ? row->id : "?");
 	if (row && (row->rule == RULE_HEAD || (row->rule == RULE_SUM && dtype_row(o->dtype))))
 		textbuf_put(t, " as %s", name(o->dtype));
+	if (o->op == OP_MATMUL && o->dtype == PRECISION_TF32)
+		textbuf_put(t, " in TF32");
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
 	if (row && 1u << row->kind & with_axes)

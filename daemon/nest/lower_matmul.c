@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call/product.h"
 #include "loops/product.h"
 #include "lower.h"
 
@@ -174,6 +175,7 @@ static enum status as_library(struct prog *p, const struct factors *f, struct er
 	c = u->call;
 	c->call = CALL_PRODUCT;
 	c->dtype = f->dtype;
+	c->tf32 = f->o->dtype == PRECISION_TF32 && product_tf32(f->dtype);
 	c->nloop = f->domain.ndim;
 	memcpy(c->extent, f->domain.dim, f->nbatch * sizeof c->extent[0]);
 	for (unsigned l = 0; l < 3; l++)

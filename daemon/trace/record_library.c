@@ -39,6 +39,8 @@ static enum status record_matmul(struct cursor *k)
 		st = record_operand(k, &src[1]);
 	if (!st && (!src[0].array || !src[1].array))
 		st = err_set(k->err, E_PROTOCOL, "matmul of a number");
+	if (!st && k->dtype != PRECISION_FULL && k->dtype != PRECISION_TF32)
+		st = err_set(k->err, E_PROTOCOL, "matmul: no precision %u", k->dtype);
 	if (st)
 		return st;
 	arg[0] = src[0].arg;

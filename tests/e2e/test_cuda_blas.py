@@ -224,6 +224,105 @@ out = braze.explain(c)""")
     assert "own kernel: neither rows nor columns" in told("float32", "x[:, ::2] @ y[::2]")
     assert "own kernel: it is short" in told("int8", "x[:20] @ y")
 
+
+# ---- TF32: for who asks for it ----
+
+TF32 = """
+def cut(x):
+    \"\"\"To ten bits of mantissa, the even one of two.\"\"\"
+    bits = numpy.ascontiguousarray(x).view('uint32')
+    bits = bits + numpy.uint32(0xfff) + ((bits >> 13) & 1)
+    return (bits & ~numpy.uint32(0x1fff)).view(x.dtype)
+
+def rounded(x, y, of=lambda x, y: x @ y):
+    wide = 'complex128' if x.dtype.kind == 'c' else 'float64'
+    return of(cut(x).astype(wide), cut(y).astype(wide)).astype(x.dtype)
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_tf32(products, dtype):
+    """Inside of the section only, the same bits at every run; views and stacks as well."""
+    products.do(TF32)
+    for view in ("x @ y", "x.T @ y.T", "x[3:60, 5:] @ y[5:]", "x[:, 7:8] @ y[2:3]"):
+        products.do(f"""
+a, b = make('{dtype}', 70, 70), make('{dtype}', 70, 70, seed=2)
+x, y = np.asarray(a), np.asarray(b)
+of = lambda x, y: {view}
+with braze.precision("tf32"):
+    one, two = of(x, y), of(x, y)
+full = of(x, y)
+one, two, full = [numpy.array(v) for v in (one, two, full)]
+assert one.tobytes() == two.tobytes() != full.tobytes()
+assert near(full, of(a, b)) and near(one, rounded(a, b, of)) and not near(one, of(a, b))""")
+    assert products.by() == {"library"}
+    products.do(f"""
+a, b = make('{dtype}', 3, 20, 30), make('{dtype}', 3, 30, 40, seed=2)
+got = numpy.array(braze.precision("tf32")(np.matmul)(np.asarray(a), np.asarray(b)))
+assert near(got, rounded(a, b)) and not near(got, a @ b)""")
+
+
+def test_tf32_of_one_trace(products):
+    """Each product as the section said in which it was recorded, innermost first; sums around them stay."""
+    products.do(TF32 + """
+a, b = make('float32', 60, 60), make('float32', 60, 60, seed=2)
+x, y = np.asarray(a), np.asarray(b)
+with braze.precision("tf32"):
+    one = x @ y
+    with braze.precision("full"):
+        two = y @ x
+    three = y @ (x + 1)
+four = x @ x
+total = (one + two) + (three + four)
+want = rounded(a, b) + b @ a + rounded(b, a + numpy.float32(1)) + a @ a
+assert near(numpy.array(total), want)
+assert near(numpy.array(two), b @ a) and near(numpy.array(four), a @ a)
+assert near(numpy.array(three), rounded(b, a + numpy.float32(1)))""")
+
+
+def test_tf32_is_for_single_precision(products):
+    """Other types, and what is braze's own kernel, have the bits they had."""
+    products.do("""
+for dtype in ('float16', 'float64', 'complex128', 'int8', 'int32'):
+    x, y = np.asarray(make(dtype, 120, 110)), np.asarray(make(dtype, 110, 120, seed=2))
+    full = numpy.array(x @ y)
+    assert numpy.array(braze.precision("tf32")(np.matmul)(x, y)).tobytes() == full.tobytes()
+x, y = np.asarray(make('float32', 60, 50)), np.asarray(make('float32', 50, 40, seed=2))
+with braze.precision("tf32"):
+    own, vector = x[:, ::2] @ y[::2], x @ y[:, 3]
+assert numpy.array(own).tobytes() == numpy.array(x[:, ::2] @ y[::2]).tobytes()
+assert numpy.array(vector).tobytes() == numpy.array(x @ y[:, 3]).tobytes()""")
+
+
+def test_tf32_explained(products):
+    assert "by cuBLAS in TF32" in products.do("""
+x = np.asarray(make('float32', 90, 90))
+with braze.precision("tf32"):
+    c = x @ x
+braze.wait(c)
+out = braze.explain(c)""")
+    assert "TF32" not in products.do("c = x @ x; braze.wait(c); out = braze.explain(c)")
+
+
+def test_tf32_in_pieces_and_where_there_is_none():
+    """Pieces are added up; a GPU without TF32 is asked for full precision."""
+    with Gpu(khz=1) as gpu:
+        gpu.usable()
+        p = Products(gpu)
+        p.do(TF32 + """
+a, b = make('float32', 20, 5000), make('float32', 5000, 30, seed=2)
+x, y = np.asarray(a), np.asarray(b)
+with braze.precision("tf32"):
+    got = numpy.array(x @ y)
+assert near(got, rounded(a, b)) and not near(got, a @ b)""")
+        gpu.inject("fail=cublasGemmStridedBatchedEx:1:15,fail=cublasGemmStridedBatchedEx:2:15")
+        assert p.do("""
+with braze.precision("tf32"):
+    got = numpy.array(x @ y)
+out = near(got, a @ b)""")
+        assert p.by() == {"library"} and gpu.deaths() == 0
+
+
 def test_fused_around(products):
     products.do("""
 a, b = make('float64', 33, 44), make('float64', 44, 22, seed=2)

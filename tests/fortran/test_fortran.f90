@@ -345,6 +345,12 @@ contains
       call braze_device('cpu')
       b = b + 1
       call braze_device()
+      text = ''
+      call braze_precision('half', stat, text)
+      call expect(stat /= 0 .and. index(text, 'tf32') > 0, 'an unknown precision is reported with those there are')
+      call braze_precision('tf32')
+      b = b + 0
+      call braze_precision()
       call braze_session_name('heat in Fortran', stat, text)
       call expect(stat == 0, 'the session gets a name')
       call braze_session_name('')

@@ -42,7 +42,7 @@ static int once(braze_array *a, braze_array *b, braze_error *err)
 	return rc;
 }
 
-static void measure(struct both *b, unsigned dtype, int64_t n)
+static void measure(struct both *b, unsigned dtype, const char *precision, int64_t n)
 {
 	const char *device = b->host->device, *type = dtype_row(dtype)->name;
 	int64_t shape[2] = {n, n};
@@ -55,6 +55,8 @@ static void measure(struct both *b, unsigned dtype, int64_t n)
 	char name[64];
 	int rc = braze_set_device(b->session, device, &err);
 
+	if (!rc)
+		rc = braze_set_precision(b->session, precision, &err);
 	if (!rc)
 		rc = both_operand(&x, b->session, dtype, 2, shape, SAMPLE_WIDE, 1, &err);
 	if (!rc)
@@ -71,33 +73,39 @@ static void measure(struct both *b, unsigned dtype, int64_t n)
 	after = counted(b->host);
 	braze_release(x);
 	braze_release(y);
+	braze_set_precision(b->session, NULL, &err);
 	if (rc) {
 		tap_result(false, "%s products of %lld x %lld: %s", type, (long long)n,
 			   (long long)n, err.text);
 		return;
 	}
 	rate = work / cudaside_median(seconds, ROUNDS) * 1e-9;
-	tap_note("  %-10s %5lld x %-5lld %12.1f GFLOP/s, by %s", type, (long long)n, (long long)n,
-		 rate,
+	tap_note("  %-10s %-4s %5lld x %-5lld %12.1f GFLOP/s, by %s", type, precision, (long long)n,
+		 (long long)n, rate,
 		 after.own > before.own ? "braze's own kernel"
 					: (after.library > before.library ? "cuBLAS" : "loops"));
-	snprintf(name, sizeof name, "%s, %lld", type, (long long)n);
+	snprintf(name, sizeof name, "%s%s, %lld", type, *precision == 't' ? " tf32" : "",
+		 (long long)n);
 	tap_figure("products", name, rate, "GFLOP/s");
 }
 
 void bench_products(struct both *b)
 {
 	static const int64_t sizes[] = {64, 1024, 4096, 8192};
-	static const uint8_t types[] = {DT_FLOAT16,    DT_FLOAT32, DT_FLOAT64, DT_COMPLEX64,
-					DT_COMPLEX128, DT_INT8,	   DT_INT32};
+	static const struct {
+		uint8_t dtype;
+		const char *precision;
+	} types[] = {{DT_FLOAT16, "full"},    {DT_FLOAT32, "full"},   {DT_FLOAT32, "tf32"},
+		     {DT_FLOAT64, "full"},    {DT_COMPLEX64, "full"}, {DT_COMPLEX64, "tf32"},
+		     {DT_COMPLEX128, "full"}, {DT_INT8, "full"},      {DT_INT32, "full"}};
 
 	tap_note("matrix products and the sum of each, operands on the device; by its own time");
-	for (unsigned k = 0; k < sizeof types; k++) {
+	for (unsigned k = 0; k < sizeof types / sizeof *types; k++) {
 		for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 			if ((b->quick && sizes[i] > 64) ||
-			    (types[k] == DT_INT32 && sizes[i] > 1024))
+			    (types[k].dtype == DT_INT32 && sizes[i] > 1024))
 				continue;
-			measure(b, types[k], sizes[i]);
+			measure(b, types[k].dtype, types[k].precision, sizes[i]);
 		}
 	}
 }

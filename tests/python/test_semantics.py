@@ -421,6 +421,32 @@ def test_device():
         braze.device("cuda:9")(np.add)(1, np.ones(2))
 
 
+def test_precision():
+    """The CPU's products do not change; names are checked, and a section ends however it does."""
+    a = numpy.random.default_rng(1).standard_normal((40, 40)).astype("float32")
+    want = numpy.asarray(np.asarray(a) @ np.asarray(a)).tobytes()
+    with braze.precision("tf32"):
+        inside = np.asarray(a) @ np.asarray(a)
+        with braze.precision("full"):
+            pass
+    assert numpy.asarray(inside).tobytes() == want
+    assert numpy.asarray(braze.precision("tf32")(np.matmul)(np.asarray(a), a)).tobytes() == want
+    with pytest.raises(ValueError, match='no precision "bf16".*"full" or "tf32"'), braze.precision("bf16"):
+        pass
+    with pytest.raises(ZeroDivisionError), braze.precision("tf32"):
+        1 / 0
+    assert braze._core.set_precision(None) is None
+
+
+def test_precision_of_the_process():
+    code = "import braze.numpy as np; print((np.ones(3) + 1).sum())"
+    for name, works in (("tf32", True), ("full", True), ("", True), ("half", False)):
+        env = {**os.environ, "BRAZE_PRECISION": name}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+        assert (done.returncode == 0) == works
+        assert works or 'BRAZE_PRECISION: no precision "half"' in done.stderr
+
+
 # ---- errors at record time ----
 
 

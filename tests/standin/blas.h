@@ -50,11 +50,18 @@ typedef struct cublasContext *cublasHandle_t;
 	X(cublasZgemmStridedBatched, BLAS_Z)
 enum blas_element { BLAS_S, BLAS_D, BLAS_C, BLAS_Z, BLAS_H, BLAS_I8, BLAS_I32 };
 
-typedef enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_R_32I = 10 } cudaDataType_t;
+typedef enum {
+	CUDA_R_32F = 0,
+	CUDA_R_16F = 2,
+	CUDA_R_8I = 3,
+	CUDA_C_32F = 4,
+	CUDA_R_32I = 10
+} cudaDataType_t;
 typedef enum {
 	CUBLAS_COMPUTE_16F = 64,
 	CUBLAS_COMPUTE_32F = 68,
-	CUBLAS_COMPUTE_32I = 72
+	CUBLAS_COMPUTE_32I = 72,
+	CUBLAS_COMPUTE_32F_FAST_TF32 = 77
 } cublasComputeType_t;
 typedef enum { CUBLAS_GEMM_DEFAULT = -1 } cublasGemmAlgo_t;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blas_product.c - checks a product's arguments and computes it; see blas.h.
  *
- * Sums go up k in double precision and are rounded once, so they are nearer to the
- * truth than a GPU's; C is not read where beta is 0.  Sums of bytes that leave 32 bits are held at
- * the end of them, since nobody says that they wrap. */
+ * Operands are rounded to TF32 where that is asked for.  Sums go up k in double precision and are
+ * rounded once, so they are nearer to the truth than a GPU's; C is not read where beta is 0.  Sums
+ * of bytes that leave 32 bits are held at the end of them, since nobody says that they wrap. */
 #include "blas.h"
 #include "half.h"
 
@@ -25,6 +25,7 @@ struct product {
 	CUdeviceptr workspace;
 	size_t workspace_bytes;
 	enum blas_element element, out; /* of A and B, of C */
+	bool tf32;			/* operands are rounded so */
 	int m, n, k, count;
 	double alpha[2], beta[2];
 	struct matrix a, b, c;
@@ -75,6 +76,22 @@ static void load(double out[2], enum blas_element e, const char *from)
 	}
 }
 
+/* To ten bits of mantissa: the nearest, the even one of two. */
+static double tf32_value(double v)
+{
+	const uint32_t drop = 13;
+	float single = (float)v;
+	uint32_t bits = 0;
+
+	if (!isfinite(v))
+		return v;
+	memcpy(&bits, &single, sizeof(bits));
+	bits += (1u << (drop - 1)) - 1 + (bits >> drop & 1);
+	bits &= ~((1u << drop) - 1);
+	memcpy(&single, &bits, sizeof(single));
+	return (double)single;
+}
+
 static void store(char *to, enum blas_element e, const double value[2])
 {
 	float single[2] = {(float)value[0], (float)value[1]};
@@ -116,6 +133,10 @@ static double *unpack(const struct product *p, const struct matrix *x, const cha
 					      : (size_t)j * (size_t)x->ld + (size_t)i;
 
 			load(v, p->element, from + at * size);
+			if (p->tf32) {
+				v[0] = tf32_value(v[0]);
+				v[1] = tf32_value(v[1]);
+			}
 			out[(size_t)j * (size_t)rows + (size_t)i] = v[0];
 			out[total + (size_t)j * (size_t)rows + (size_t)i] =
 				x->conjugated ? -v[1] : v[1];
@@ -240,25 +261,27 @@ static bool batches_ok(const struct product *p)
 }
 
 /* The arithmetic that braze promises for a type. */
-static bool math_ok(int math, enum blas_element e)
+static bool math_ok(int math, enum blas_element e, bool tf32)
 {
 	int whole = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, plain = math & ~whole;
 
 	if (e == BLAS_H)
 		return plain == CUBLAS_DEFAULT_MATH && math & whole;
+	if (tf32)
+		return plain == CUBLAS_DEFAULT_MATH;
 	if (e == BLAS_I8 || e == BLAS_D || e == BLAS_Z)
 		return plain == CUBLAS_DEFAULT_MATH || plain == CUBLAS_PEDANTIC_MATH;
 	return plain == CUBLAS_PEDANTIC_MATH;
 }
 
 /* What braze promises: the same bits at every run. */
-static const char *not_reproducible(cublasHandle_t h, enum blas_element e)
+static const char *not_reproducible(cublasHandle_t h, enum blas_element e, bool tf32)
 {
 	if (!h->stream_set)
 		return "no stream was set";
 	if (!h->workspace || !h->workspace_bytes)
 		return "no workspace was set since the stream was";
-	if (!math_ok(h->math, e))
+	if (!math_ok(h->math, e, tf32))
 		return "the arithmetic is not pedantic; in double precision not that or the "
 		       "usual; in half precision not the usual with whole sums";
 	return h->atomics == CUBLAS_ATOMICS_NOT_ALLOWED ? NULL : "atomics are allowed";
@@ -291,7 +314,7 @@ static cublasStatus_t gemm(const char *name, struct product *p, cublasOperation_
 	enum blas_element scale = p->element == BLAS_H	  ? BLAS_S
 				  : p->element == BLAS_I8 ? BLAS_I32
 							  : p->element;
-	const char *wrong = not_reproducible(h, p->element);
+	const char *wrong = not_reproducible(h, p->element, p->tf32);
 
 	if (!ops_ok(ta, tb) || !alpha || !beta)
 		wrong = "an operation or a factor that is none";
@@ -337,7 +360,9 @@ static bool types_ok(struct product *p, cudaDataType_t a, cudaDataType_t b, cuda
 		enum blas_element element, out;
 	} taken[] = {{CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, BLAS_H, BLAS_H},
 		     {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F, BLAS_H, BLAS_S},
-		     {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, BLAS_I8, BLAS_I32}};
+		     {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, BLAS_I8, BLAS_I32},
+		     {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, BLAS_S, BLAS_S},
+		     {CUDA_C_32F, CUDA_C_32F, CUBLAS_COMPUTE_32F_FAST_TF32, BLAS_C, BLAS_C}};
 
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
 		if (taken[i].read != a || b != a || taken[i].written != c ||
@@ -345,6 +370,7 @@ static bool types_ok(struct product *p, cudaDataType_t a, cudaDataType_t b, cuda
 			continue;
 		p->element = taken[i].element;
 		p->out = taken[i].out;
+		p->tf32 = compute == CUBLAS_COMPUTE_32F_FAST_TF32;
 		return true;
 	}
 	return false;

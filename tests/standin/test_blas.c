@@ -210,6 +210,38 @@ Test(blas, halves_are_added_up_in_single_precision)
 		  (double)single[0], (double)single[1]);
 }
 
+Test(blas, tf32_has_ten_bits_of_mantissa)
+{
+	/* 2^-10 stays, of 2^-11 half is the even one's: 1 and 1 + 2^-9; what is large is no
+	 * infinity. */
+	static const float a[4] = {1, 1, 1, 1}, none = 0, unit = 1;
+	static const float b[8] = {1 + 0x1p-10F,     1 + 0x1p-11F,    0,	0,
+				   1 + 3 * 0x1p-11F, -1 - 0x1.8p-11F, 0x1p120F, 0};
+	static const float i[2] = {1, 0}, o[2] = {0, 0};
+	static const int mkl[3] = {1, 4, 4}, pairs[3] = {1, 2, 2};
+	float c[4];
+
+	device();
+	CUstream s = stream();
+	cublasHandle_t h = handle(s);
+	CUdeviceptr da = put(a, sizeof(a)), db = put(b, sizeof(b)), dc = memory(sizeof(c));
+	cr_expect_eq(told(h, &unit, da, db, &none, dc, mkl, CUDA_R_32F, CUDA_R_32F,
+			  CUBLAS_COMPUTE_32F_FAST_TF32),
+		     CUBLAS_STATUS_INVALID_VALUE, "pedantic spares the tensor cores");
+	GOOD(cublasSetMathMode(h, CUBLAS_DEFAULT_MATH));
+	GOOD(told(h, &unit, da, db, &none, dc, mkl, CUDA_R_32F, CUDA_R_32F,
+		  CUBLAS_COMPUTE_32F_FAST_TF32));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(c, dc, 2 * sizeof(float)));
+	cr_expect(c[0] == 2 + 0x1p-10F && c[1] == 0x1p120F, "%a %a", (double)c[0], (double)c[1]);
+	/* (1 + i) times (1 + 2^-10, what is 1), and as much of the next. */
+	GOOD(told(h, i, da, db, o, dc, pairs, CUDA_C_32F, CUDA_C_32F,
+		  CUBLAS_COMPUTE_32F_FAST_TF32));
+	GOOD(cuStreamSynchronize(s));
+	GOOD(cuMemcpyDtoH_v2(c, dc, sizeof(c)));
+	cr_expect(c[0] == 0x1p-10F && c[1] == 2 + 0x1p-10F, "%a %a", (double)c[0], (double)c[1]);
+}
+
 Test(blas, bytes_are_added_up_in_32_bits)
 {
 	static const int8_t a[16] = {-128, 127, 1, 0, 1, 1, 1, 1}, b[8] = {-128, -128, 3, 0, 5};
@@ -277,6 +309,9 @@ Test(blas, refuses_types_that_do_not_go_together)
 		     {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32I},
 		     {CUDA_R_8I, CUDA_R_8I, CUBLAS_COMPUTE_32I},
 		     {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32F},
+		     {CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F_FAST_TF32},
+		     {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
+		     {1, 1, CUBLAS_COMPUTE_32F_FAST_TF32},
 		     {14, 14, CUBLAS_COMPUTE_32F}};
 	cublasHandle_t none_such = NULL;
 

@@ -60,6 +60,7 @@ __all__ = [
     "is_stored",
     "kernel_from_text",
     "open",
+    "precision",
     "profile",
     "publish",
     "session",
@@ -147,6 +148,23 @@ def device(name):
         yield
     finally:
         _core.set_device(old)
+
+
+@contextlib.contextmanager
+def precision(name):
+    """Context: how exact matrix products of float32 and complex64 recorded here are on a GPU.
+
+    "full": as exact as their type; "tf32": the tensor cores may multiply operands rounded to 10
+    bits of mantissa, several times as fast, and add up in float32.  What the CPU or braze's own kernels compute
+    does not change.  Of the session, which the process's threads share.  BRAZE_PRECISION names one
+    for the whole process; braze.precision("tf32")(f)(x) is for one call, and
+    @braze.precision("tf32") for a function.
+    """
+    old = _core.set_precision(name)
+    try:
+        yield
+    finally:
+        _core.set_precision(old)
 
 
 def devices():
