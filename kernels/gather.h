@@ -71,6 +71,9 @@ BZ_EACH_SCALAR(BZ_GATHER)
 #ifndef BZ_NO_HALF
 BZ_GATHER(f16)
 #endif
+#ifndef BZ_NO_BRAIN
+BZ_GATHER(bf16)
+#endif
 #define BZ_GATHER_COMPLEX(t, f)                                                                    \
 	BZ_FN bz_##t bz_ldg_##t(const char *p, bz_s_i64 step, bz_i64 place, bz_s_i64 extent,       \
 				bz_s_i64 stride, int n)                                            \

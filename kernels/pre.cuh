@@ -26,6 +26,9 @@ typedef unsigned long long bz_u64;
 struct bz_f16 {
 	bz_u16 bits;
 };
+struct bz_bf16 {
+	bz_u16 bits;
+};
 typedef float bz_f32;
 typedef double bz_f64;
 template <class F> struct bz_complex {
@@ -65,6 +68,7 @@ BZ_TYPE(u16, BZ_UINT, bz_u16, bz_u16, bz_u32)
 BZ_TYPE(u32, BZ_UINT, bz_u32, bz_u32, bz_u32)
 BZ_TYPE(u64, BZ_UINT, bz_u64, bz_u64, bz_u64)
 BZ_TYPE(f16, BZ_FLOAT, bz_f16, bz_f16, bz_u32)
+BZ_TYPE(bf16, BZ_FLOAT, bz_bf16, bz_bf16, bz_u32)
 BZ_TYPE(f32, BZ_FLOAT, bz_f32, bz_f32, bz_u32)
 BZ_TYPE(f64, BZ_FLOAT, bz_f64, bz_f64, bz_u64)
 BZ_TYPE(c64, BZ_COMPLEX, bz_f32, bz_c64, bz_u32)
@@ -220,7 +224,7 @@ template <class T> BZ_FN T bz_imm(bz_u64 lo, bz_u64 hi)
 		return {bz_imm<F>(lo, 0), bz_imm<F>(hi, 0)};
 	} else if constexpr (bz_type<T>::is_bool) {
 		return (lo & 255) != 0;
-	} else if constexpr (bz_same<T, bz_f16>::yes) {
+	} else if constexpr (bz_same<T, bz_f16>::yes || bz_same<T, bz_bf16>::yes) {
 		return {(bz_u16)lo};
 	} else if constexpr (bz_same<T, bz_f32>::yes) {
 		return __uint_as_float((bz_u32)lo);
@@ -285,14 +289,33 @@ template <class FROM> BZ_FN bz_f16 bz_to_f16(FROM x)
 		return bz_narrow((bz_f32)x);
 }
 
+/* bfloat16 is the upper half of float32, to which it is rounded: to nearest, ties to even, every
+ * NaN to the quiet one of its sign.  There are no operations on it (bf16.h). */
+BZ_FN bz_f32 bz_widen(bz_bf16 x)
+{
+	return __uint_as_float((bz_u32)x.bits << 16);
+}
+BZ_FN bz_bf16 bz_to_bf16(bz_f32 x)
+{
+	const bz_u32 b = __float_as_uint(x), near = (b + 0x7fff + (b >> 16 & 1)) >> 16;
+
+	return {(bz_u16)(x != x ? (b >> 16 & 0x8000) | 0x7fc0 : near)};
+}
+
+/* Types of two bytes, which go by way of float32. */
+template <class T> struct bz_short {
+	enum { yes = bz_same<T, bz_f16>::yes || bz_same<T, bz_bf16>::yes };
+};
+template <class FROM, class TO> BZ_FN TO bz_shorten(FROM x);
+
 template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 {
 	if constexpr (bz_same<FROM, TO>::yes) {
 		return x;
-	} else if constexpr (bz_same<FROM, bz_f16>::yes) {
+	} else if constexpr (bz_short<FROM>::yes) {
 		return bz_cast<bz_f32, TO>(bz_widen(x));
-	} else if constexpr (bz_same<TO, bz_f16>::yes) {
-		return bz_to_f16(x);
+	} else if constexpr (bz_short<TO>::yes) {
+		return bz_shorten<FROM, TO>(x);
 	} else if constexpr (bz_type<TO>::is_complex) {
 		typedef typename bz_type<TO>::part F;
 		if constexpr (bz_type<FROM>::is_complex)
@@ -316,4 +339,11 @@ template <class FROM, class TO> BZ_FN TO bz_cast(FROM x)
 	} else {
 		return (TO)x;
 	}
+}
+template <class FROM, class TO> BZ_FN TO bz_shorten(FROM x)
+{
+	if constexpr (bz_same<TO, bz_f16>::yes)
+		return bz_to_f16(x);
+	else
+		return bz_to_bf16(bz_cast<FROM, bz_f32>(x));
 }

@@ -6,7 +6,7 @@
  * lanes of a register; for each element type <t> of
  * proto/dtypes.def the storage type bz_s_<t>, the register type bz_<t>, loads,
  * stores, casts, and bz_<stem>_<t> for every row of proto/ops.def; float16's are
- * in f16.h, and the lists below are without it.
+ * in f16.h, bfloat16's in bf16.h, and the lists below are without them.
  * Text at the head of every generated source and of loops/tier0_isa.c; includes
  * nothing.
  *
@@ -14,10 +14,10 @@
  * gcc takes wider ones apart element by element wherever they are compared, chosen
  * from, converted or stored.  So BZ_W is BZ_WIDTH with AVX-512, else half of it.
  *
- * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_MATH (libmvec's functions,
- * of which complex numbers and float16 have theirs), BZ_NO_OVER, BZ_NO_TREE, BZ_NO_ARG (argmin,
- * argmax), BZ_NO_STREAM, which leave out what it does not use and most of a short kernel's compile
- * time.
+ * A source may first define BZ_NO_COMPLEX, BZ_NO_HALF (float16), BZ_NO_BRAIN (bfloat16), BZ_NO_MATH
+ * (libmvec's functions, of which complex numbers and float16 have theirs), BZ_NO_OVER, BZ_NO_TREE,
+ * BZ_NO_ARG (argmin, argmax), BZ_NO_STREAM, which leave out what it does not use and most of a
+ * short kernel's compile time.
  *
  * Invariant: a lane's result is a function of that lane's operands only, and
  * never of its position, BZ_W or the loop around it.  So real math functions are

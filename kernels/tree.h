@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h half.h f16.h cx.h tree.h).
+/* kernels/tree.h - reductions, last in every prologue (pre.h ew.h half.h f16.h bf16.h cx.h tree.h).
  *
  * One tree for every backend, tier, loop order and number of threads, so a
  * reduction's bits are a function of its elements, in C order, and their type:
@@ -219,6 +219,12 @@ BZ_FN bz_b1 bz_first_lanes(int n)
 		return *(const bz_e_##t *)&a->v[0];                                                \
 	}
 BZ_EACH_SCALAR(BZ_ELEMENT)
+#ifdef BZ_BF16_H
+BZ_FN bz_bf16 bz_of_bf16(const bz_bf16 *v, int l)
+{
+	return bz_of_u16(v, l);
+}
+#endif
 #ifdef BZ_F16_H /* reduced as float32, but what follows of it may be one */
 BZ_FN bz_f16 bz_of_f16(const bz_f16 *v, int l)
 {

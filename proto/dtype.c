@@ -44,6 +44,17 @@ static enum dtype integers(enum dtype a, enum dtype b)
 		       : find(CLASS_INT, dtype_rows[u].bytes * 2u);
 }
 
+/* bfloat16 and another type, as ufuncs of ml_dtypes' take both: the small integers are in it, as
+ * it takes them, and of other types the first that both are in. */
+static enum dtype brain(enum dtype other)
+{
+	const struct dtype_row *row = &dtype_rows[other];
+
+	if (row->cls >= CLASS_FLOAT)
+		return other == DT_FLOAT16 ? DT_FLOAT32 : other;
+	return row->bytes == 1 ? DT_BFLOAT16 : row->bytes == 2 ? DT_FLOAT32 : DT_FLOAT64;
+}
+
 static enum dtype component(enum dtype d)
 {
 	return d == DT_COMPLEX64 ? DT_FLOAT32 : d == DT_COMPLEX128 ? DT_FLOAT64 : d;
@@ -60,6 +71,8 @@ static enum dtype strong(enum dtype a, enum dtype b)
 	}
 	if (a == b || dtype_rows[a].cls == CLASS_BOOL)
 		return b;
+	if (a == DT_BFLOAT16 || b == DT_BFLOAT16)
+		return brain(a == DT_BFLOAT16 ? b : a);
 	switch (dtype_rows[b].cls) {
 	case CLASS_COMPLEX:
 		t = strong(component(a), component(b));
@@ -85,6 +98,14 @@ static enum dtype weak_default(enum dtype d)
 	return (enum dtype)of[dtype_rows[d].cls];
 }
 
+/* To NumPy bfloat16 is no float: a Python float is one of float32's to it. */
+static enum dtype with_float(enum dtype x)
+{
+	if (x == DT_BFLOAT16)
+		return DT_FLOAT32;
+	return dtype_rows[x].cls < CLASS_FLOAT ? DT_FLOAT64 : x;
+}
+
 enum dtype dtype_promote(struct op_arg a, struct op_arg b)
 {
 	enum dtype x = (enum dtype)a.dtype, y = (enum dtype)b.dtype;
@@ -107,7 +128,7 @@ enum dtype dtype_promote(struct op_arg a, struct op_arg b)
 	if (weak == CLASS_INT || weak == CLASS_UINT)
 		return dtype_rows[x].cls == CLASS_BOOL ? DT_INT64 : x;
 	if (weak == CLASS_FLOAT)
-		return dtype_rows[x].cls < CLASS_FLOAT ? DT_FLOAT64 : x;
+		return with_float(x);
 	if (dtype_rows[x].cls < CLASS_FLOAT)
 		return DT_COMPLEX128;
 	if (dtype_rows[x].cls == CLASS_FLOAT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proto/float16.h - one float16 number from and to a double, for immediates and
- * Python's numbers; kernels have conversions of their own (kernels/f16.h).
+/* proto/float16.h - one float16 or bfloat16 number from and to a double, for immediates and
+ * Python's numbers; kernels have conversions of their own (kernels/f16.h, kernels/bf16.h).
  *
  * Pure: any thread. */
 #ifndef BRAZE_FLOAT16_H
@@ -48,6 +48,28 @@ static inline uint16_t float16_bits(double d)
 	}
 	size += ((uint64_t)1 << 41) - 1 + (size >> 42 & 1);
 	return (uint16_t)(sign | ((size >> 42) - (1008 << 10)));
+}
+
+/* The value of bfloat16 bits, the upper half of a float's, exact. */
+static inline double bfloat16_value(uint16_t bits)
+{
+	uint32_t wide = (uint32_t)bits << 16;
+	float f;
+
+	memcpy(&f, &wide, sizeof f);
+	return (double)f;
+}
+
+/* The bits of the bfloat16 next to the float next to d, ties to even, as ml_dtypes rounds. */
+static inline uint16_t bfloat16_bits(double d)
+{
+	float f = (float)d;
+	uint32_t wide;
+
+	memcpy(&wide, &f, sizeof wide);
+	if (f != f)
+		return (uint16_t)((wide >> 16 & 0x8000) | 0x7fc0);
+	return (uint16_t)((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
 }
 
 #endif

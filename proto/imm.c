@@ -18,15 +18,15 @@ struct number {
 	uint8_t is_unsigned;
 };
 
-/* A float, or one component of a complex number, of `bytes`. */
-static double as_double(uint64_t bits, unsigned bytes)
+/* A float, or one component of a complex number, of `bytes`; brain: of a bfloat16. */
+static double as_double(uint64_t bits, unsigned bytes, bool brain)
 {
 	double d;
 	float f;
 	uint32_t low = (uint32_t)bits;
 
 	if (bytes == 2)
-		return float16_value((uint16_t)bits);
+		return brain ? bfloat16_value((uint16_t)bits) : float16_value((uint16_t)bits);
 	if (bytes == 4) {
 		memcpy(&f, &low, sizeof f);
 		return f;
@@ -35,13 +35,13 @@ static double as_double(uint64_t bits, unsigned bytes)
 	return d;
 }
 
-static uint64_t from_double(double d, unsigned bytes)
+static uint64_t from_double(double d, unsigned bytes, bool brain)
 {
 	uint64_t bits = 0;
 	float f = (float)d;
 
 	if (bytes == 2)
-		return float16_bits(d);
+		return brain ? bfloat16_bits(d) : float16_bits(d);
 	if (bytes == 4)
 		memcpy(&bits, &f, sizeof f);
 	else
@@ -61,8 +61,8 @@ static struct number load(const uint64_t in[2], enum dtype from)
 	unsigned cls = dtype_row(from)->cls;
 
 	if (cls == CLASS_FLOAT || cls == CLASS_COMPLEX) {
-		n.re = as_double(in[0], bytes);
-		n.im = cls == CLASS_COMPLEX ? as_double(in[1], bytes) : 0;
+		n.re = as_double(in[0], bytes, from == DT_BFLOAT16);
+		n.im = cls == CLASS_COMPLEX ? as_double(in[1], bytes, false) : 0;
 		return n;
 	}
 	n.integral = 1;
@@ -108,9 +108,9 @@ void imm_cast(uint64_t out[2], enum dtype to, const uint64_t in[2], enum dtype f
 		out[0] = wrap(to_integer(&n, row->cls == CLASS_UINT), row);
 		return;
 	case CLASS_COMPLEX:
-		out[1] = from_double(n.im, bytes);
+		out[1] = from_double(n.im, bytes, false);
 		/* fall through */
 	default:
-		out[0] = from_double(n.re, bytes);
+		out[0] = from_double(n.re, bytes, to == DT_BFLOAT16);
 	}
 }

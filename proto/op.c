@@ -40,17 +40,23 @@ uint64_t op_table_prefix(unsigned ops)
 #include "ops.def"
 #undef OP
 	};
-	static const char types[] =
-#define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr) #wire " " #id " " #bytes ";"
+	static const struct {
+		unsigned wire;
+		const char *text;
+	} type[] = {
+#define DTYPE(wire, id, name, bytes, cls, ctype, sfx, chr) {wire, #wire " " #id " " #bytes ";"},
 #include "dtypes.def"
 #undef DTYPE
-		;
+	};
 	uint64_t h = 0xcbf29ce484222325u;
 
 	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
 		if (row[i].wire < ops)
 			h = hash_text(h, row[i].text);
-	return hash_text(h, types);
+	for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+		if (type[i].wire < OP_TABLE_TYPES)
+			h = hash_text(h, type[i].text);
+	return h;
 }
 
 uint64_t op_table_hash(void)
@@ -307,6 +313,62 @@ int64_t op_transformed(enum op op, int64_t n, int64_t length)
 	return op == OP_RFFT ? half : length;
 }
 
+/* ---- bfloat16 ---- */
+
+static bool names_bfloat16(const struct op_sig *s)
+{
+	return s->in[0] == DT_BFLOAT16 || s->in[1] == DT_BFLOAT16 || s->in[2] == DT_BFLOAT16 ||
+	       s->out == DT_BFLOAT16;
+}
+
+/* What ml_dtypes has in another way than by float32. */
+static bool apart_of_float32(enum op op)
+{
+	return op == OP_SIGN || op == OP_RADIANS || op == OP_DEGREES || op == OP_NEXTAFTER ||
+	       op == OP_CLIP;
+}
+
+/* Does the operation only move elements, or cast them? */
+static bool only_moves(enum op op)
+{
+	unsigned rule = op_rows[op].rule;
+
+	if (op_rows[op].kind == KIND_SEARCH || op == OP_ARANGE)
+		return false;
+	return rule == RULE_HEAD || rule == RULE_ASSIGN || rule == RULE_NONE || rule == RULE_TAKE;
+}
+
+/* Operations on bfloat16 are float32's, of which the result is rounded: the loops are those of
+ * float32, and what comes out says what it is rounded to.  Products stay as they are added up,
+ * as NumPy, which has none of bfloat16, makes them. */
+static enum status of_bfloat16(struct op_sig *s, enum op op, const struct op_arg *arg,
+			       struct err *err)
+{
+	unsigned kind = op_rows[op].kind;
+
+	if (only_moves(op))
+		return OK;
+	if ((kind != KIND_EW && kind != KIND_RED && kind != KIND_ARGRED && op != OP_MATMUL) ||
+	    apart_of_float32(op) || (kind == KIND_RED && arg[0].dtype != DT_BFLOAT16))
+		return err_set(err, E_UNSUPPORTED, "%s of bfloat16", op_rows[op].numpy);
+	for (int i = 0; i < 3; i++)
+		if (s->in[i] == DT_BFLOAT16)
+			s->in[i] = DT_FLOAT32;
+	if (op == OP_MATMUL)
+		s->out = DT_FLOAT32;
+	return OK;
+}
+
+/* Are two arrays' types floats each by itself before they are one? */
+static bool floats_apart(enum op op, const struct op_arg *arg)
+{
+	const struct op_row *row = &op_rows[op];
+
+	return (row->rule == RULE_FLOAT || row->rule == RULE_FLOAT_REAL) && row->arity == 2 &&
+	       !arg[0].weak && !arg[1].weak && arg[0].dtype != DT_BFLOAT16 &&
+	       arg[1].dtype != DT_BFLOAT16;
+}
+
 static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *arg, unsigned head,
 			   struct err *err)
 {
@@ -347,8 +409,7 @@ static enum status by_rule(struct op_sig *s, enum op op, const struct op_arg *ar
 			return err_set(err, E_UNSUPPORTED, "clip of complex numbers");
 		if (row->rule == RULE_COMPARE && mixed_64(arg))
 			return err_set(err, E_UNSUPPORTED, "%s of int64 and uint64", row->numpy);
-		if ((row->rule == RULE_FLOAT || row->rule == RULE_FLOAT_REAL) && row->arity == 2 &&
-		    !arg[0].weak && !arg[1].weak)
+		if (floats_apart(op, arg))
 			return uniform(s, op, common_float(arg), err);
 		return uniform(s, op, common(arg, 0, row->arity), err);
 	}
@@ -360,5 +421,7 @@ enum status op_infer(struct op_sig *out, enum op op, const struct op_arg *arg, u
 	if (!op_row(op))
 		return err_set(err, E_INVALID, "no operation has number %u", (unsigned)op);
 	memset(out, 0, sizeof *out);
-	return by_rule(out, op, arg, head, err);
+	enum status st = by_rule(out, op, arg, head, err);
+
+	return !st && names_bfloat16(out) ? of_bfloat16(out, op, arg, err) : st;
 }

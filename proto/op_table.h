@@ -11,7 +11,9 @@
 
 #define OP_TABLE_FIRST 246 /* length of the first table that clients may leave untold */
 
-/* FNV-1a over the text of every row whose number is below `ops`, and of every type. */
+#define OP_TABLE_TYPES 14 /* that every version knows; of later ones its minor version tells */
+
+/* FNV-1a over the text of every row whose number is below `ops`, and of those types. */
 uint64_t op_table_prefix(unsigned ops);
 /* One more than the highest number. */
 unsigned op_table_length(void);

@@ -67,6 +67,12 @@ static inline bool dtype_native(unsigned d) /* is d an element type? */
 	return d < DTYPE_END;
 }
 
+/* Are there loops of it?  bfloat16 has casts only: the loops of float32 are its (op_infer). */
+static inline bool dtype_computes(unsigned d)
+{
+	return dtype_native(d) && d != DT_BFLOAT16;
+}
+
 enum op_kind {
 	KIND_CTL,
 	KIND_MOVE,

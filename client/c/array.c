@@ -111,6 +111,8 @@ enum status array_create(struct braze_array **out, struct braze_session *s, enum
 	enum status st = shape_count(&count, shape, dtype_row(d)->bytes, err);
 
 	if (!st)
+		st = array_type(s, d, err);
+	if (!st)
 		st = array_room(s, err);
 	if (st)
 		return st;

@@ -13,6 +13,14 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b);
  * again (BRAZE_RECONNECT: the recorder lock is let go of meanwhile). */
 enum status array_usable(struct braze_session *s, struct err *err) MUST_USE;
 
+/* May the session have arrays of the type?  Every type but bfloat16 is as old as daemons are. */
+static inline enum status array_type(const struct braze_session *s, unsigned d, struct err *err)
+{
+	if (likely(d != DT_BFLOAT16 || s->minor >= MINOR_BRAIN))
+		return OK;
+	return err_set(err, E_UNSUPPORTED, "the daemon is of a version that has no bfloat16");
+}
+
 static inline enum status array_room(struct braze_session *s, struct err *err)
 {
 	if (likely(s->free_arrays && s->free_buffers && (s->nfree_ids || s->next_id < s->cap_ids)))

@@ -52,7 +52,8 @@ enum braze_dtype {
 	BRAZE_FLOAT32,
 	BRAZE_FLOAT64,
 	BRAZE_COMPLEX64,
-	BRAZE_COMPLEX128
+	BRAZE_COMPLEX128,
+	BRAZE_BFLOAT16 /* ml_dtypes': computed in float32 and rounded (docs/ops.md) */
 };
 
 /* Error codes; braze_error_name and braze_error_python name them. */

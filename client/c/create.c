@@ -62,6 +62,8 @@ static enum status check_new(struct shape *shape, struct braze_session *s, int d
 
 	if (!st)
 		st = check_dtype(dtype, err);
+	if (!st)
+		st = array_type(s, (unsigned)dtype, err);
 	return st ? st : array_shape(shape, ndim, dims, err);
 }
 

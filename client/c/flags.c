@@ -179,6 +179,17 @@ static void to_float(struct flags *f, array *a, array *r)
 			  op2(f, OP_NOT_EQUAL, cast(f, r, from), a)));
 }
 
+/* Does the type hold every finite number of the other one?  Of two of as many bytes one has digits
+ * where the other has range. */
+static bool holds_all(unsigned to, unsigned from)
+{
+	if (cls_of(from) < CLASS_FLOAT)
+		return to != DT_FLOAT16;
+	if (from == DT_BFLOAT16 && to == DT_FLOAT16)
+		return false;
+	return dtype_row(part_type(to))->bytes >= dtype_row(part_type(from))->bytes;
+}
+
 static void cast_formula(struct flags *f)
 {
 	unsigned from = f->a->view.dtype, to = f->r->view.dtype;
@@ -191,10 +202,7 @@ static void cast_formula(struct flags *f)
 			to_integer(f, parts ? op1(f, OP_REAL, f->a) : f->a, to);
 		return;
 	}
-	/* Does the type hold every finite number of the other one? */
-	if (cls_of(from) < CLASS_FLOAT
-		    ? to != DT_FLOAT16
-		    : dtype_row(part_type(to))->bytes >= dtype_row(part_type(from))->bytes)
+	if (holds_all(to, from))
 		return;
 	for (int k = 0; k < 1 + (parts && cls_of(to) == CLASS_COMPLEX); k++) {
 		enum op part = k ? OP_IMAG : OP_REAL;

@@ -195,7 +195,9 @@ static inline unsigned part_type(unsigned type)
 /* The smallest normal number of a float type. */
 static inline double smallest(unsigned type)
 {
-	return type == DT_FLOAT16 ? 0x1p-14 : type == DT_FLOAT32 ? 0x1p-126 : 0x1p-1022;
+	bool single = type == DT_FLOAT32 || type == DT_BFLOAT16;
+
+	return type == DT_FLOAT16 ? 0x1p-14 : single ? 0x1p-126 : 0x1p-1022;
 }
 
 static inline array *is_tiny(struct flags *f, array *a, double limit)

@@ -127,7 +127,7 @@ bool near_sort_self(struct braze_array *a, int axis)
 	unsigned d = a->view.dtype;
 
 	/* Complex elements are fetched, each from where it lay. */
-	if (!near_hand(a) || dtype_row(d)->cls == CLASS_COMPLEX ||
+	if (!near_hand(a) || dtype_row(d)->cls == CLASS_COMPLEX || d == DT_BFLOAT16 ||
 	    !near_fits(s->near, near_work(s->near, OP_SORT, d, a->count),
 		       near_bytes(d, a->count)) ||
 	    !near_write_in(a))

@@ -100,6 +100,25 @@ uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 	return near_shared(work);
 }
 
+/* Near loops make what their type says, and no more: what is rounded to bfloat16 behind one, and
+ * numbers that are before it, are the daemon's. */
+static bool rounds(const struct op_sig *sig, int n, const braze_arg *arg)
+{
+	bool rounds = sig->out == DT_BFLOAT16;
+
+	for (int k = 0; k < n; k++)
+		rounds |= arg[k].array && arg[k].array->view.dtype == DT_BFLOAT16;
+	return rounds;
+}
+
+static bool all_at_hand(int n, const braze_arg *arg)
+{
+	for (int k = 0; k < n; k++)
+		if (arg[k].array && !near_hand(arg[k].array))
+			return false;
+	return true;
+}
+
 bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 		const struct op_sig *sig, int n, const braze_arg *arg, const struct shape *shape)
 {
@@ -109,14 +128,15 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
+	if (op != OP_CAST && rounds(sig, n, arg))
+		return near_not(s, WHY_KIND);
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
 
 	if (unlikely(work >= NEAR_SHARE))
 		work = near_large_work(s->near, op, work, sig, n, arg, count);
-	for (int k = 0; k < n; k++)
-		if (arg[k].array && !near_hand(arg[k].array))
-			return near_waits(s->near, op, loop, count);
+	if (!all_at_hand(n, arg))
+		return near_waits(s->near, op, loop, count);
 	for (int k = 0; k < n && !spared; k++)
 		spared = arg[k].array && near_spares(s->near, arg[k].array, work, bytes);
 	if (!spared && !near_fits(s->near, work, bytes))
@@ -326,6 +346,8 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
+	if (rounds(sig, 1, &(braze_arg){.array = a}))
+		return near_not(s, WHY_KIND);
 	if (!near_hand(a))
 		return near_waits(s->near, op, sig->in[0], a->count);
 	if (!a->count)

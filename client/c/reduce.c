@@ -144,6 +144,8 @@ enum status record_cast(struct braze_array **out, struct braze_array *a, unsigne
 	if (!st)
 		st = op_infer(&sig, OP_CAST, &arg, dtype, err);
 	if (!st)
+		st = array_type(s, dtype, err);
+	if (!st)
 		st = near_ready(OP_CAST, dtype, a->count, a, NULL, err);
 	if (!st && s->near && near_cast(out, a, (enum dtype)dtype))
 		return OK;

@@ -28,7 +28,9 @@ int braze_view(braze_array **out, braze_array *a, int dtype, int ndim, const int
 
 	if (dtype < 0 || !dtype_row((unsigned)dtype))
 		return (int)err_set(err, E_DTYPE, "%d is not the number of an element type", dtype);
-	enum status st = array_shape(&v.shape, ndim, shape, err);
+	enum status st = array_type(a->session, (unsigned)dtype, err);
+	if (!st)
+		st = array_shape(&v.shape, ndim, shape, err);
 	if (st)
 		return (int)st;
 	memcpy(v.stride, strides, (size_t)ndim * sizeof(*strides));

@@ -82,6 +82,7 @@ struct core {
 	unsigned flags;	   /* of the session to come: BRAZE_EAGER and the like */
 	char device[16];   /* asked for by braze.device(); "": none */
 	char precision[8]; /* by braze.precision(); "": none */
+	bool brains;	   /* arrays of bfloat16 were made */
 	/* That operators see; "": the library's choice. */
 	char name[64], file[256], environment[256];
 	PyTypeObject *type, *selection;
@@ -307,6 +308,11 @@ extern PyMethodDef publish_methods[];
 extern PyMethodDef arrow_methods[];
 /* profile.c */
 extern PyMethodDef profile_methods[];
+extern PyMethodDef brain_methods[];
+
+/* brain.c: what an array of bfloat16 keeps its elements in, borrowed; another object itself. */
+PyObject *brain_elements(PyObject *o);
+
 /* What follows is NumPy's time, or no more; to be asked where core.profiling. */
 void profile_mark(int on);
 /* In a child of fork: nobody asks. */

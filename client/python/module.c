@@ -458,6 +458,7 @@ static int pending(braze_array **h, PyObject *const *args, Py_ssize_t n)
 
 		if (selection_check(x) && selection_settle(x))
 			return -1;
+		x = brain_elements(x);
 		if (nd_check(x)) {
 			if (nd(x)->h && !braze_is_stored(nd(x)->h))
 				h[count++] = nd(x)->h;
@@ -733,9 +734,10 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		adapted_methods, gather_methods, layout_methods, foreign_methods, scalar_methods,
-		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,	  publish_methods,
-		profile_methods, arrow_methods,	 dlpack_methods, fourier_methods, factors_methods,
+		adapted_methods, gather_methods,  layout_methods,  foreign_methods,
+		scalar_methods,	 watch_methods,	  ufunc_methods,   kernel_methods,
+		about_methods,	 publish_methods, profile_methods, arrow_methods,
+		dlpack_methods,	 fourier_methods, factors_methods, brain_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

@@ -69,6 +69,11 @@ static PyObject *open_published(PyObject *mod, PyObject *args)
 		wait_raise(&err);
 		return NULL;
 	}
+	if (braze_dtype_of(h) >= N_DTYPES) { /* a program in C published one of bfloat16 */
+		braze_release(h);
+		PyErr_SetString(PyExc_TypeError, "arrays of bfloat16 are not opened by name");
+		return NULL;
+	}
 	return Py_BuildValue("(NK)", type_new(h, ND_READONLY), (unsigned long long)version);
 }
 

@@ -51,6 +51,9 @@ enum status product_check(const struct plan_call *c, struct err *err)
 
 	if (c->nloop < 3)
 		return err_set(err, E_INTERNAL, "matmul: %u loops", c->nloop);
+	if (!dtype_computes(c->dtype))
+		return err_set(err, E_INTERNAL, "matmul: no product of %s",
+			       dtype_row(c->dtype)->name);
 	if (c->tf32 && !product_tf32(c->dtype))
 		return err_set(err, E_INTERNAL, "matmul: %s as TF32", dtype_row(c->dtype)->name);
 	for (unsigned x = 0; x < 3; x++)

@@ -10,7 +10,7 @@
 
 extern const char kernel_text_native_h[], kernel_text_native_math_h[], kernel_text_pre_h[],
 	kernel_text_ew_h[], kernel_text_over_h[], kernel_text_half_h[], kernel_text_f16_h[],
-	kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
+	kernel_text_bf16_h[], kernel_text_gather_h[], kernel_text_cx_h[], kernel_text_tree_h[];
 extern const char kernel_text_pre_cuh[], kernel_text_ew_cuh[], kernel_text_f16_cuh[],
 	kernel_text_gather_cuh[], kernel_text_cx_cuh[], kernel_text_tree_cuh[],
 	kernel_text_groups_cuh[];
@@ -30,6 +30,7 @@ static void make(void)
 	text_add(&prologue, kernel_text_over_h);
 	text_add(&prologue, kernel_text_half_h);
 	text_add(&prologue, kernel_text_f16_h);
+	text_add(&prologue, kernel_text_bf16_h);
 	text_add(&prologue, kernel_text_gather_h);
 	text_add(&prologue, kernel_text_cx_h);
 	text_add(&prologue, kernel_text_tree_h);
@@ -61,10 +62,16 @@ void emit_omit(struct text *o, bool used, const char *part)
 		text_put(o, "#define BZ_NO_%s\n", part);
 }
 
-static void omit_types(struct text *o, bool complex, bool half)
+/* Of the types that most texts leave out, those that one has. */
+struct rare {
+	bool complex, half, brain;
+};
+
+static void omit_types(struct text *o, const struct rare *r)
 {
-	emit_omit(o, complex, "COMPLEX");
-	emit_omit(o, half, "HALF");
+	emit_omit(o, r->complex, "COMPLEX");
+	emit_omit(o, r->half, "HALF");
+	emit_omit(o, r->brain, "BRAIN");
 }
 
 static bool is_complex(unsigned dtype)
@@ -72,28 +79,34 @@ static bool is_complex(unsigned dtype)
 	return dtype_row(dtype)->cls == CLASS_COMPLEX;
 }
 
+static void note_type(struct rare *r, unsigned dtype)
+{
+	r->complex |= is_complex(dtype);
+	r->half |= dtype == DT_FLOAT16;
+	r->brain |= dtype == DT_BFLOAT16;
+}
+
 bool emit_omit_types(struct text *o, const struct nest *n)
 {
-	bool complex = false, half = false;
+	struct rare rare = {false};
 
 	for (unsigned i = 0; i < n->ninstr; i++) {
 		const struct nest_instr *in = &n->instr[i];
-		bool loop = instr_computes(in->op);
 
-		complex |= is_complex(in->dtype) || (loop && is_complex(in->ltype));
-		half |= in->dtype == DT_FLOAT16 || (loop && in->ltype == DT_FLOAT16);
+		note_type(&rare, in->dtype);
+		if (instr_computes(in->op))
+			note_type(&rare, in->ltype);
 	}
-	omit_types(o, complex, half);
-	return complex || half;
+	omit_types(o, &rare);
+	return rare.complex || rare.half || rare.brain;
 }
 
 void emit_omit_call_types(struct text *o, const struct call_kind *c)
 {
-	bool complex = is_complex(c->dtype), half = c->dtype == DT_FLOAT16;
+	struct rare rare = {false};
 
-	for (unsigned i = 0; i < CALL_KIND_OPERANDS; i++) {
-		complex |= is_complex(c->operand[i]);
-		half |= c->operand[i] == DT_FLOAT16;
-	}
-	omit_types(o, complex, half);
+	note_type(&rare, c->dtype);
+	for (unsigned i = 0; i < CALL_KIND_OPERANDS; i++)
+		note_type(&rare, c->operand[i]);
+	omit_types(o, &rare);
 }

@@ -79,7 +79,7 @@ bool emit_light(const struct gen *g)
 	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
 		const struct nest_instr *in = &g->n->instr[i];
 
-		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 ||
+		if (in->op == NI_GATHER || in->dtype == DT_FLOAT16 || in->dtype == DT_BFLOAT16 ||
 		    dtype_row(in->dtype)->cls == CLASS_COMPLEX)
 			return false;
 		if (instr_computes(in->op))

@@ -233,6 +233,9 @@ static enum status check_types(const struct check *c, unsigned k)
 	unsigned op = instr_operation(i);
 	uint16_t value[3];
 
+	if ((i->op == NI_REDUCE || (op != OP_END && op != OP_CAST)) && !dtype_computes(i->ltype))
+		return err_set(c->err, E_INTERNAL, "instr %u computes in %s", k,
+			       dtype_row(i->ltype)->name);
 	if (i->op == NI_REDUCE && i->ltype == DT_FLOAT16)
 		return err_set(c->err, E_INTERNAL, "instr %u reduces float16, not float32", k);
 	if (i->op == OP_INDEX && n->instr[i->b].op != NI_SCALAR)

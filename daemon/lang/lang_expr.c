@@ -473,7 +473,7 @@ static bool call(struct lang_checker *c, node *n, struct value *out)
 		return lang_reduction(c, n, reduction, out);
 	if (is_name(c, n, "len"))
 		return length(c, n, out);
-	for (unsigned d = 0; d < DTYPE_END; d++)
+	for (unsigned d = 0; d < DT_BFLOAT16; d++)
 		if (is_name(c, n, dtype_row(d)->name)) {
 			if (!n->a || lang_node_at(c, n->a)->next)
 				return WRONG(c, n, E_INVALID, "a cast takes one value");

@@ -404,7 +404,7 @@ static uint32_t expression(struct parser *p)
 
 static uint8_t type(struct parser *p)
 {
-	for (unsigned d = 0; d < DTYPE_END; d++)
+	for (unsigned d = 0; d < DT_BFLOAT16; d++) /* texts have none of it */
 		if (take_word(p, dtype_row(d)->name))
 			return (uint8_t)d;
 	wanted(p, "a type as float64, int64 or bool is wanted");

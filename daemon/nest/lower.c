@@ -47,6 +47,12 @@ static enum status check_result(const struct part_op *o, unsigned dtype, struct 
 		       dtype_row(dtype)->name, dtype_row(o->out.dtype)->name);
 }
 
+/* What a loop makes of which the result is a type's: bfloat16 is rounded from float32. */
+static unsigned lower_made(unsigned dtype)
+{
+	return dtype == DT_BFLOAT16 ? DT_FLOAT32 : dtype;
+}
+
 static enum status lower_elementwise(struct prog *p, const struct part_op *o, struct err *err)
 {
 	uint32_t slot = p->value_slot[o->out.value];
@@ -70,8 +76,9 @@ static enum status lower_elementwise(struct prog *p, const struct part_op *o, st
 	if (o->op == OP_CAST)
 		x[0] = build_cast(&b, x[0], sig.out);
 	else
-		x[0] = build_instr(&b, o->op, sig.out, sig.in[o->op == OP_WHERE], x[0], x[1], x[2]);
-	build_store(&b, slot, &out, x[0]);
+		x[0] = build_instr(&b, o->op, lower_made(sig.out), sig.in[o->op == OP_WHERE], x[0],
+				   x[1], x[2]);
+	build_store(&b, slot, &out, build_cast(&b, x[0], sig.out));
 	build_end(&b);
 	return OK;
 }
@@ -122,7 +129,7 @@ static void spread(struct view *out, const struct view *v, const struct shape *d
 
 unsigned lower_wide(unsigned dtype)
 {
-	return dtype == DT_FLOAT16 ? DT_FLOAT32 : dtype;
+	return dtype == DT_FLOAT16 ? DT_FLOAT32 : lower_made(dtype);
 }
 
 /* Booleans add by `or` and multiply by `and`: their sum asks whether any is true. */

@@ -10,7 +10,7 @@ enum status lower_operand(uint16_t *out, struct build *b, const struct part_ref 
 			  struct err *err) MUST_USE;
 enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *err) MUST_USE;
 /* What sums and other loops over many elements of a type are computed in: float32 for
- * float16, which is rounded once, at the end, as NumPy does. */
+ * float16, which is rounded once, at the end, as NumPy does, and for bfloat16. */
 unsigned lower_wide(unsigned dtype);
 /* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
 enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,

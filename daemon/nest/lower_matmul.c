@@ -152,6 +152,12 @@ static bool is_product(const struct factors *f)
 	       (f->dtype != DT_BOOL || product_short(dim[0], dim[1], dim[2]));
 }
 
+/* Numbers of bfloat16 lose nothing where TF32 is rounded to. */
+static bool of_brains(const struct factors *f)
+{
+	return f->o->in[0].dtype == DT_BFLOAT16 && f->o->in[1].dtype == DT_BFLOAT16;
+}
+
 /* A matrix with a vector is a row of the product of the transposes: whichever side the
  * vector stood on, it is A and the result has one row. */
 static enum status as_library(struct prog *p, const struct factors *f, struct err *err)
@@ -175,7 +181,7 @@ static enum status as_library(struct prog *p, const struct factors *f, struct er
 	c = u->call;
 	c->call = CALL_PRODUCT;
 	c->dtype = f->dtype;
-	c->tf32 = f->o->dtype == PRECISION_TF32 && product_tf32(f->dtype);
+	c->tf32 = product_tf32(f->dtype) && (f->o->dtype == PRECISION_TF32 || of_brains(f));
 	c->nloop = f->domain.ndim;
 	memcpy(c->extent, f->domain.dim, f->nbatch * sizeof c->extent[0]);
 	for (unsigned l = 0; l < 3; l++)

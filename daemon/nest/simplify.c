@@ -27,8 +27,8 @@ static bool lossless(unsigned from, unsigned to)
 		if (t->cls == CLASS_INT)
 			return t->bytes >= f->bytes;
 		break;
-	default:
-		return t->cls == f->cls && t->bytes >= f->bytes;
+	default: /* two of two bytes lose each other's range or digits */
+		return t->cls == f->cls && (t->bytes > f->bytes || from == to);
 	}
 	return to == DT_FLOAT64 && f->bytes <= 4;
 }

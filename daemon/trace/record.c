@@ -94,6 +94,23 @@ static void set_operand(struct node *n, int j, const struct source *s, enum dtyp
 	imm_cast(o->imm, loop, s->imm, (enum dtype)s->arg.dtype);
 }
 
+/* Beside arrays of bfloat16, where that is the common type, a number is one of it before it is one
+ * of the loop's. */
+static void round_numbers(struct op_sig *sig, const struct source *src, const struct op_arg *arg,
+			  int first, int n)
+{
+	bool brain = false;
+
+	for (int j = first; j < n; j++)
+		brain |= arg[j].dtype == DT_BFLOAT16;
+	if (!brain || sig->in[first] != DT_FLOAT32 ||
+	    dtype_common(arg + first, n - first) != DT_BFLOAT16)
+		return;
+	for (int j = first; j < n; j++)
+		if (!src[j].array)
+			sig->in[j] = DT_BFLOAT16;
+}
+
 static struct node *new_node(struct cursor *k, const struct source *src, const struct op_sig *sig,
 			     int nin)
 {
@@ -161,6 +178,8 @@ static enum status record_elementwise(struct cursor *k)
 		arg[j] = src[j].arg;
 	}
 	st = op_infer(&sig, (enum op)k->op, arg, k->dtype, k->err);
+	if (!st)
+		round_numbers(&sig, src, arg, k->op == OP_WHERE, k->row->arity);
 	if (!st && all && first)
 		return record_result(k, src, &sig, k->row->arity, first);
 	shape.ndim = 0;

@@ -48,7 +48,8 @@ static inline bool scan_has(unsigned op, unsigned dtype)
 {
 	bool ordered = op == OP_CUMMIN || op == OP_CUMMAX;
 
-	return dtype != DT_FLOAT16 && !(ordered && dtype_row(dtype)->cls == CLASS_COMPLEX);
+	return dtype != DT_FLOAT16 && dtype_computes(dtype) &&
+	       !(ordered && dtype_row(dtype)->cls == CLASS_COMPLEX);
 }
 
 static inline const struct scan_loops *scan_loops(const struct scan_isa *isa, unsigned op,

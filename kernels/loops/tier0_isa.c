@@ -17,6 +17,7 @@
 #include "ew.h"
 #include "half.h"
 #include "f16.h"
+#include "bf16.h"
 #include "gather.h"
 #include "cx.h"
 #include "tree.h"
@@ -34,6 +35,7 @@
 #define DT_u32	DT_UINT32
 #define DT_u64	DT_UINT64
 #define DT_f16	DT_FLOAT16
+#define DT_bf16 DT_BFLOAT16
 #define DT_f32	DT_FLOAT32
 #define DT_f64	DT_FLOAT64
 #define DT_c64	DT_COMPLEX64
@@ -157,7 +159,7 @@
 	F(u16, from)                                                                               \
 	F(u32, from)                                                                               \
 	F(u64, from)                                                                               \
-	F(f16, from) F(f32, from) F(f64, from) F(c64, from) F(c128, from) F(b1, from)
+	F(f16, from) F(bf16, from) F(f32, from) F(f64, from) F(c64, from) F(c128, from) F(b1, from)
 #define CAST_ALL(F)                                                                                \
 	CAST_TARGETS(F, b1)                                                                        \
 	CAST_TARGETS(F, i8)                                                                        \
@@ -169,6 +171,7 @@
 	CAST_TARGETS(F, u32)                                                                       \
 	CAST_TARGETS(F, u64)                                                                       \
 	CAST_TARGETS(F, f16)                                                                       \
+	CAST_TARGETS(F, bf16)                                                                      \
 	CAST_TARGETS(F, f32)                                                                       \
 	CAST_TARGETS(F, f64)                                                                       \
 	CAST_TARGETS(F, c64)                                                                       \
@@ -177,7 +180,7 @@
 #define CAST_SMALL(F, from)                                                                        \
 	F(i8, from)                                                                                \
 	F(i16, from)                                                                               \
-	F(i32, from) F(u8, from) F(u16, from) F(f16, from) F(f32, from) F(b1, from)
+	F(i32, from) F(u8, from) F(u16, from) F(f16, from) F(bf16, from) F(f32, from) F(b1, from)
 #define CAST_INTEGER(F, from) CAST_SMALL(F, from) F(u32, from)
 #define CAST_NARROW(F)                                                                             \
 	CAST_INTEGER(F, b1)                                                                        \
@@ -188,6 +191,7 @@
 	CAST_INTEGER(F, u16)                                                                       \
 	CAST_INTEGER(F, u32)                                                                       \
 	CAST_SMALL(F, f16)                                                                         \
+	CAST_SMALL(F, bf16)                                                                        \
 	CAST_SMALL(F, f32)
 #ifndef BZ_ONLY_NARROW
 CAST_ALL(CAST_LOOP)

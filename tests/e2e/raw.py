@@ -36,6 +36,8 @@ def op_table_hash(below=256, root=ROOT):
     for row in re.findall(r"^DTYPE\((.*?)\)", (ROOT / "proto/dtypes.def").read_text(), re.M):
         wire, name, _, size = [w.strip() for w in row.split(",")[:4]]
         DTYPE[name] = int(wire)
+        if int(wire) >= 14:  # types that came later are told by the minor version
+            continue
         text += f"{wire} {name} {size};"
     value = 0xCBF29CE484222325
     for byte in text.encode():

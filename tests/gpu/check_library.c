@@ -171,7 +171,7 @@ void check_library(struct both *b)
 				    .count = b->quick ? COUNT_QUICK : COUNT,
 				    .seed = b->seed + 100 * d};
 
-		if (!dtype_native(d) || (b->quick && !strchr(quick, dtype_row(d)->chr)))
+		if (!dtype_computes(d) || (b->quick && !strchr(quick, dtype_row(d)->chr)))
 			continue;
 		check_scans(b, t);
 		check(b, &t, record_sort, "sort");

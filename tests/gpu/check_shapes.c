@@ -351,7 +351,7 @@ static bool among(unsigned dtype, const char *list)
 
 void check_shapes(struct both *b)
 {
-	const char *all = "?bhilBHILefdFD", *some = b->quick ? "hedF" : all;
+	const char *all = "?bhilBHILeEfdFD", *some = b->quick ? "heEdF" : all;
 
 	tap_note("layouts, reductions, writing, products");
 	for (unsigned d = 0; d < DTYPE_END; d++) {
@@ -359,7 +359,7 @@ void check_shapes(struct both *b)
 			continue;
 		if (among(d, some))
 			check_layouts(b, d);
-		if (among(d, b->quick ? "bedD" : all))
+		if (among(d, b->quick ? "beEdD" : all))
 			check_reductions(b, d);
 		if (among(d, b->quick ? "lef" : all))
 			check_writes(b, d);

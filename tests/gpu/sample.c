@@ -77,7 +77,8 @@ void sample_fill(void *out, unsigned dtype, size_t n, enum sample_style style, u
 
 			memcpy(at, &v, 8);
 		} else if (bytes == 2) {
-			uint16_t v = float16_bits(some_double(&r, style, true));
+			double d = some_double(&r, style, true);
+			uint16_t v = dtype == DT_BFLOAT16 ? bfloat16_bits(d) : float16_bits(d);
 
 			memcpy(at, &v, 2);
 		} else {
@@ -182,12 +183,45 @@ static bool judged(const struct sample_judge *judge, uint64_t i, const char *x, 
 			     0) <= most;
 }
 
+/* bfloat16 is the upper half of a float, which is what is compared: a unit of its last place are
+ * so many of a float's. */
+#define BRAIN_UNITS 65536
+
+static const char *widened(float *out, const char *at)
+{
+	uint16_t bits;
+
+	memcpy(&bits, at, sizeof bits);
+	*out = (float)bfloat16_value(bits);
+	return (const char *)out;
+}
+
+/* Are two elements of floats the same by the rule, or at most so far apart? */
+static bool same_floats(double *ulps, const char *x, const char *y, unsigned dtype, double rule)
+{
+	const struct dtype_row *row = dtype_row(dtype);
+	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	double most = bytes == 2 ? fabs(rule) / 4 : fabs(rule);
+	float wide[2];
+
+	if (dtype == DT_BFLOAT16) {
+		x = widened(&wide[0], x);
+		y = widened(&wide[1], y);
+		bytes = sizeof wide[0];
+		most *= BRAIN_UNITS;
+	}
+	*ulps = element_apart(x, y, parts, bytes, rule == SAME_ULPS_OF_ONE ? 1 : 0);
+	return rule == SAME_BITS || rule == SAME_VALUE
+		       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
+		       : *ulps <= most;
+}
+
 bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned dtype, uint64_t n,
 		 double rule, const struct sample_judge *judge)
 {
 	const struct dtype_row *row = dtype_row(dtype);
 	bool real = row->cls == CLASS_FLOAT || row->cls == CLASS_COMPLEX;
-	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, bytes = row->bytes / parts;
+	unsigned bytes = row->cls == CLASS_COMPLEX ? row->bytes / 2u : row->bytes;
 	const double most = bytes == 2 ? fabs(rule) / 4 : fabs(rule);
 	const char *x = a, *y = b;
 
@@ -198,12 +232,8 @@ bool sample_same(struct sample_gap *gap, const void *a, const void *b, unsigned 
 
 		if (same)
 			continue;
-		if (real) {
-			ulps = element_apart(x, y, parts, bytes, rule == SAME_ULPS_OF_ONE ? 1 : 0);
-			same = rule == SAME_BITS || rule == SAME_VALUE
-				       ? same_bits(x, y, parts, bytes, rule == SAME_VALUE)
-				       : ulps <= most;
-		}
+		if (real)
+			same = same_floats(&ulps, x, y, dtype, rule);
 		same = same || (judge && judged(judge, i, x, bytes, most));
 		if (isfinite(ulps))
 			gap->worst = fmax(gap->worst, ulps);
@@ -221,10 +251,14 @@ void sample_text(char *buf, size_t bytes, const void *at, unsigned dtype)
 	const struct dtype_row *row = dtype_row(dtype);
 	unsigned parts = row->cls == CLASS_COMPLEX ? 2 : 1, size = row->bytes / parts;
 	int64_t v = 0;
+	float f;
 
 	switch (row->cls) {
 	case CLASS_FLOAT:
-		snprintf(buf, bytes, "%.17g", part_of(at, size));
+		if (dtype == DT_BFLOAT16)
+			snprintf(buf, bytes, "%.9g", part_of(widened(&f, at), sizeof f));
+		else
+			snprintf(buf, bytes, "%.17g", part_of(at, size));
 		break;
 	case CLASS_COMPLEX:
 		snprintf(buf, bytes, "%.17g%+.17gj", part_of(at, size),

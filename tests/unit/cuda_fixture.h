@@ -142,7 +142,7 @@ static inline double element_apart(const char *a, const char *b, unsigned dtype)
 	unsigned bytes = row->bytes / (complex ? 2u : 1u);
 	double x, y, u, v, size;
 
-	if (row->cls < CLASS_FLOAT)
+	if (row->cls < CLASS_FLOAT || dtype == DT_BFLOAT16)
 		return memcmp(a, b, row->bytes) ? INFINITY : 0;
 	x = float_at(a, bytes);
 	y = float_at(b, bytes);

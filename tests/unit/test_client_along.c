@@ -362,3 +362,34 @@ Test(client_along, storage_outside_the_arena_is_refused)
 	f->also_at = FAKE_ARENA - HOST_ALIGN;
 	refuses(f, "outside the arena");
 }
+
+/* ---- Of an earlier version ---- */
+
+Test(client_along, bfloat16_is_for_daemons_that_know_it)
+{
+	static const int64_t n = 3, step = 2;
+	static const uint16_t bits[3] = {0x3f80, 0x4000, 0x4040};
+
+	for (int minor = MINOR_BRAIN - 1; minor <= MINOR_BRAIN; minor++) {
+		struct fake *f = daemon_of(minor, 0);
+		braze_session *s = fake_connect(f, 0);
+		braze_array *a = fake_large(s), *b = NULL;
+		braze_error err = {0};
+		int want = minor < MINOR_BRAIN ? BRAZE_E_UNSUPPORTED : 0;
+
+		cr_assert_eq(braze_cast(&b, a, BRAZE_BFLOAT16, &err), want);
+		cr_assert(!want || strstr(err.text, "bfloat16"));
+		if (b)
+			braze_release(b);
+		b = NULL;
+		cr_assert_eq(braze_from_data(&b, s, BRAZE_BFLOAT16, 1, &n, NULL, bits, &err), want);
+		if (b)
+			braze_release(b);
+		b = NULL;
+		cr_assert_eq(braze_view(&b, a, BRAZE_BFLOAT16, 1, &n, &step, 0, &err), want);
+		if (b)
+			braze_release(b);
+		braze_release(a);
+		end(f, s);
+	}
+}

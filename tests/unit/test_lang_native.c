@@ -179,7 +179,7 @@ Test(lang_native, operations_have_the_machines_bits)
 		char heads[8192], bodies[8192], text[sizeof heads + sizeof bodies + 64];
 		struct textbuf head = {heads, sizeof heads, 0}, body = {bodies, sizeof bodies, 0};
 
-		if (!dtype_native(type) || !lang_native_cast(type, DT_INT64))
+		if (!dtype_computes(type) || !lang_native_cast(type, DT_INT64))
 			continue;
 		put_operations(&head, &body, type);
 		snprintf(text, sizeof text, "%s) {\nfor i in 0..len(x) {\n%s}\n}", heads, bodies);
@@ -193,12 +193,12 @@ Test(lang_native, casts_have_the_machines_bits)
 		char heads[2048], bodies[2048], text[8192];
 		struct textbuf head = {heads, sizeof heads, 0}, body = {bodies, sizeof bodies, 0};
 
-		if (!dtype_native(from))
+		if (!dtype_computes(from))
 			continue;
 		textbuf_put(&head, "kernel f(x: %s[:]", dtype_row(from)->name);
 		textbuf_put(&body, "for i in 0..len(x) {\n");
 		for (unsigned to = 0; to < DTYPE_END; to++) {
-			if (!dtype_native(to))
+			if (!dtype_computes(to))
 				continue;
 			textbuf_put(&head, ", out o%u: %s[:]", to, dtype_row(to)->name);
 			textbuf_put(&body, "o%u[i] = %s(x[i])\n", to, dtype_row(to)->name);

@@ -307,7 +307,7 @@ static void both_libraries(void (*fn)(const struct matmul *))
 static void all_layouts(const struct matmul *lib, int64_t rows, int64_t cols)
 {
 	for (unsigned d = 0; d < DTYPE_END; d++) {
-		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_native(d); lay++) {
+		for (int lay = 0; lay < LAY_END * LAY_END * LAY_END && dtype_computes(d); lay++) {
 			struct problem q =
 				problem_create(d, 2, rows, 7, cols, (enum layout)(lay % LAY_END),
 					       (enum layout)(lay / LAY_END % LAY_END),
@@ -501,7 +501,7 @@ static void endless(const struct matmul *lib, unsigned dtype)
 static void all_endless(const struct matmul *lib)
 {
 	for (unsigned d = 0; d < DTYPE_END; d++)
-		if (dtype_native(d))
+		if (dtype_computes(d))
 			endless(lib, d);
 }
 

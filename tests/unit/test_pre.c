@@ -27,7 +27,7 @@ static char src[1024], dst[1024];
 static void put(char *p, unsigned dt, double v)
 {
 	float f = (float)v;
-	uint16_t h = float16_bits(v);
+	uint16_t h = dt == DT_FLOAT16 ? float16_bits(v) : bfloat16_bits(v);
 	int64_t i = dt == DT_UINT64 ? (int64_t)(uint64_t)v : (int64_t)v;
 
 	memset(p, 0, dtype_row(dt)->bytes);
@@ -35,7 +35,7 @@ static void put(char *p, unsigned dt, double v)
 		memcpy(p, &f, 4);
 	else if (dt == DT_FLOAT64 || dt == DT_COMPLEX128)
 		memcpy(p, &v, 8);
-	else if (dt == DT_FLOAT16)
+	else if (dt == DT_FLOAT16 || dt == DT_BFLOAT16)
 		memcpy(p, &h, 2);
 	else
 		memcpy(p, &i, dtype_row(dt)->bytes);
@@ -59,6 +59,8 @@ static double get(const char *p, unsigned dt)
 	memcpy(&raw, p, dtype_row(dt)->bytes);
 	if (dt == DT_FLOAT16)
 		return float16_value((uint16_t)raw);
+	if (dt == DT_BFLOAT16)
+		return bfloat16_value((uint16_t)raw);
 	if (dtype_row(dt)->cls == CLASS_INT)
 		return (double)((int64_t)(raw << shift) >> shift);
 	return (double)raw;

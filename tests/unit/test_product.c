@@ -213,7 +213,7 @@ Test(product, has_one_order_whatever_the_layout_and_the_instructions, .timeout =
 
 	for (unsigned d = 0; d < DTYPE_END; d++)
 		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
-			if (dtype_native(d) && d != DT_FLOAT16)
+			if (dtype_computes(d) && d != DT_FLOAT16)
 				every_layout(d, size[i][0], size[i][1], size[i][2], false);
 }
 
@@ -223,7 +223,7 @@ Test(product, of_middling_size_is_contracted_where_the_processor_can, .timeout =
 
 	for (unsigned d = 0; d < DTYPE_END; d++)
 		for (size_t i = 0; i < sizeof size / sizeof size[0]; i++)
-			if (dtype_native(d) && d != DT_FLOAT16)
+			if (dtype_computes(d) && d != DT_FLOAT16)
 				every_layout(d, size[i][0], size[i][1], size[i][2],
 					     product_fused(size[i][0], size[i][1], size[i][2]));
 }

@@ -39,7 +39,7 @@ Test(product_way, by_type)
 	for (unsigned d = 0; d < DTYPE_END; d++) {
 		struct product p;
 
-		if (!dtype_native(d))
+		if (!dtype_computes(d))
 			continue;
 		p = plain(d);
 		if (d == DT_INT8 || d == DT_UINT8)

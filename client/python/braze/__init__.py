@@ -230,7 +230,7 @@ def explain(array, *args):
     known = getattr(array, "__braze_jit__", None)
     if known is not None:
         return _Lines(known.explain().rstrip())
-    return _Lines(_core.explain(array).rstrip())
+    return _Lines(_core.explain(_elements(array)).rstrip())
 
 
 def counters():
@@ -284,7 +284,12 @@ def load_ipython_extension(shell):
 
 def is_stored(array):
     """Would reading the array do without waiting?"""
-    return _core.is_stored(array)
+    return _core.is_stored(_elements(array))
+
+
+def _elements(array):
+    """What an array of bfloat16 keeps its elements in; others as they are."""
+    return getattr(array, "_bits", array)
 
 
 @contextlib.contextmanager

@@ -327,7 +327,18 @@ def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(a) is ndarray:
         return array(a, dtype, order=order)
+    if _is_bfloat16(a, dtype):
+        return a
     return _fallback.from_numpy(_as_numpy(a, dtype, copy=None, order=order))
+
+
+def _is_bfloat16(a, dtype):
+    """Is it an array of bfloat16, of ours, and to stay one?"""
+    if not _fallback.wrappers:  # there are none
+        return False
+    from braze.numpy import _bfloat16
+
+    return type(a) is _bfloat16.Bfloat16Array and dtype in (None, a.dtype)
 
 
 def _fits(a, dtype, order):

@@ -114,12 +114,22 @@ def numpys(function, args, kwargs):
             _writes.put_back(lists, {})
 
 
+def _other(x):
+    """NumPy's array of a type that is not its own: bfloat16 is braze's too."""
+    if x.dtype.kind != "V" or x.dtype.type.__name__ != "bfloat16":
+        return x
+    from braze.numpy import _bfloat16
+
+    made = _bfloat16.taken(x) if _bfloat16.is_type(x.dtype) else None
+    return x if made is None else made
+
+
 def from_numpy(x):
     """A NumPy result as braze's: arrays and scalars of braze's types, in containers too."""
     kind = type(x)
     if kind is numpy.ndarray:
         made = _core.from_any(x)  # None: of a type or with more axes than braze has
-        return x if made is None else made
+        return _other(x) if made is None else made
     if isinstance(x, numpy.generic):
         return _core.scalar(x) if native_dtype(x.dtype) else x
     if kind is tuple or kind is list:

@@ -105,6 +105,11 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
             return self
         return _like_self(self, _order.copied(self, order))
     if not _fallback.native_dtype(dtype):
+        if dtype.kind == "V" and self.dtype.kind != "c" and order == "K":
+            from braze.numpy import _bfloat16
+
+            if _bfloat16.is_type(dtype):
+                return _bfloat16.rounded(self, dtype)
         if self._is_scalar:
             return _scalars.astype(self, dtype)
         # A class of types is the array's to choose from.
@@ -297,6 +302,10 @@ def _array_function(functions):
         held = tuple(_fallback.wrappers)
         if held and any(issubclass(t, held) for t in types):
             return NotImplemented
+        if held and _fallback.is_wrapped(*args, *kwargs.values()):
+            # As an option, which nobody is asked about: NumPy says what it thinks of it.
+            inner = getattr(func, "_implementation", func)
+            return _fallback.result(inner(*_fallback.to_numpy(args), **_fallback.to_numpy(kwargs)))
         mine = functions.get(func)
         module = getattr(func, "__module__", None)
         if mine is None and module in ("numpy.fft", "numpy.linalg"):

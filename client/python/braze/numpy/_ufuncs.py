@@ -323,9 +323,9 @@ def array_ufunc(self, function, method, *inputs, **kwargs):
         function = function.numpy
     if not isinstance(function, numpy.ufunc):
         raise TypeError(f"a ufunc is expected, not {function!r}")
-    if _fallback.is_wrapped(*inputs):
-        return NotImplemented
     out = kwargs.get("out")
+    if _fallback.is_wrapped(*inputs, *(out or ())):
+        return NotImplemented
     if out is not None and any(isinstance(o, numpy.ndarray) for o in out):
         # ndarray += braze: the caller wants NumPy's array written.
         _fallback.counts[function.__name__] += 1
