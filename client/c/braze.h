@@ -308,6 +308,25 @@ BRAZE_API int braze_search(braze_array **out, int side, braze_array *among, braz
 BRAZE_API int braze_interp(braze_array **out, braze_array *x, braze_array *points,
 			   braze_array *values, braze_error *err);
 BRAZE_API int braze_matmul(braze_array **out, braze_array *a, braze_array *b, braze_error *err);
+/* Sparse matrices by rows (CSR).  Entries, row by row, are an array of one axis; the structure is
+ * another, of BRAZE_INT32 or BRAZE_INT64 (`index`): rows + 1 numbers that tell where each row's
+ * entries begin, and the last one's end, then the column of each entry.  Columns of a row may be in
+ * any order and more than once.  Is that so of a structure in memory?  E_INVALID or E_INDEX says
+ * what is wrong. */
+BRAZE_API int braze_sparse_check(int index, int64_t rows, int64_t columns, int64_t count,
+				 const void *structure, braze_error *err);
+/* The structure of the transposed matrix, columns + 1 + count numbers, and which entry each of its
+ * entries is, checked first: memory of the caller's. */
+BRAZE_API int braze_sparse_transpose(void *transposed, int64_t *order, int index, int64_t rows,
+				     int64_t columns, int64_t count, const void *structure,
+				     braze_error *err);
+/* The product with x, of one axis or two, its first as long as the matrix has columns; an entry
+ * and a column at least.  Entries, x and the result are BRAZE_INT64, BRAZE_FLOAT32, _FLOAT64,
+ * _COMPLEX64 or _COMPLEX128, all of one type; entries and structure lie side by side.  On the
+ * processor each sum is taken in the order of a row's entries, as SciPy's.  A structure that is
+ * wrong makes the result an error (E_INVALID). */
+BRAZE_API int braze_sparse_matmul(braze_array **out, braze_array *entries, braze_array *structure,
+				  braze_array *x, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);
 BRAZE_API int braze_copy(braze_array **out, braze_array *a, braze_error *err);
 /* dst[...] = src, broadcast and cast (same kind). */

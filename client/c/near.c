@@ -73,6 +73,8 @@ static uint32_t cost_of(unsigned op, unsigned d)
 
 	if (op_row(op)->kind == KIND_SORT)
 		return cost * 2;
+	if (op == OP_SPARSE) /* a term */
+		return cost * (dtype_row(d)->cls == CLASS_COMPLEX ? 2 : 1);
 	if (op_row(op)->kind == KIND_SEARCH) /* a step of one */
 		return dtype_row(d)->cls == CLASS_COMPLEX || d == DT_FLOAT16 ? cost * 3 : cost;
 
@@ -99,6 +101,8 @@ static void fill_costs(struct near *n)
 
 			if (kind == KIND_SCAN)
 				have = scan_loops(n->lib->scan, op, d)->bytes != 0;
+			else if (op == OP_SPARSE)
+				have = sparse_loop(n->lib->sparse, DT_INT64, d) != NULL;
 			else if (kind == KIND_DRAW)
 				have = draw_loop(n->lib->draw, op, d) != NULL;
 			else if (!have)

@@ -292,6 +292,9 @@ extern PyMethodDef kernel_methods[];
 extern PyMethodDef about_methods[];
 /* Warn of what the daemon has to say; -1: the warning is an error. */
 int about_notice(braze_session *s);
+/* sparse.c */
+extern PyMethodDef sparse_methods[];
+
 /* fourier.c */
 extern PyMethodDef fourier_methods[];
 /* Has the device of what is recorded now a library of Fourier transforms?  -1: an exception. */

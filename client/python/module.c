@@ -738,6 +738,7 @@ static int add_functions(PyObject *m)
 		scalar_methods,	 watch_methods,	  ufunc_methods,   kernel_methods,
 		about_methods,	 publish_methods, profile_methods, arrow_methods,
 		dlpack_methods,	 fourier_methods, factors_methods, brain_methods,
+		sparse_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

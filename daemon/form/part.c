@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "loops/compact.h"
 #include "solver.h"
+#include "loops/sparse.h"
 
 struct check {
 	const struct part *p;
@@ -404,6 +405,27 @@ static enum status check_solver(const struct check *c, unsigned k)
 		       : err_set(c->err, E_INTERNAL, "part op %u: extents of factors", k);
 }
 
+/* Entries and structure, side by side; a row of what is multiplied for each column that may be
+ * named, and rows as many as the structure has. */
+static enum status check_sparse(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	struct view v[3] = {{0}}, out;
+	int64_t rows = 0;
+
+	for (unsigned i = 0; i < o->nin; i++) {
+		if (o->in[i].value & PART_IMM)
+			return err_set(c->err, E_INTERNAL, "part op %u: a sparse number", k);
+		part_view(&v[i], c->p, &o->in[i]);
+	}
+	part_view(&out, c->p, &o->out);
+	if (!sparse_operands(&rows, &v[0], &v[1], &v[2]) || out.dtype != v[2].dtype ||
+	    out.shape.ndim != v[2].shape.ndim || out.shape.dim[0] != rows ||
+	    (out.shape.ndim > 1 && out.shape.dim[1] != v[2].shape.dim[1]))
+		return err_set(c->err, E_INTERNAL, "part op %u: operands of a sparse product", k);
+	return OK;
+}
+
 /* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
@@ -425,7 +447,9 @@ static enum status check_shapes(const struct check *c, unsigned k, const struct 
 	if (o->op == OP_INDEX)
 		check = check_index;
 	if (row->kind == KIND_LIB) /* of no kind of its own */
-		check = o->op == OP_MATMUL ? NULL : check_chosen;
+		check = o->op == OP_MATMUL   ? NULL
+			: o->op == OP_SPARSE ? check_sparse
+					     : check_chosen;
 	if (check)
 		return check(c, k);
 	if (o->op == OP_ARANGE &&

@@ -338,6 +338,8 @@ static enum status lower_library(struct prog *p, const struct part_op *o, struct
 	switch (call_of_op(o->op)) {
 	case CALL_PRODUCT:
 		return lower_matmul(p, o, err);
+	case CALL_SPARSE:
+		return lower_sparse(p, o, err);
 	default:
 		return lower_compact(p, o, err);
 	}

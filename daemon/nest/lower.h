@@ -27,6 +27,7 @@ enum status lower_draw(struct prog *p, const struct part_op *o, struct err *err)
 enum status lower_search(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_fourier(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_solver(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+enum status lower_sparse(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_compact(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_chosen(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 

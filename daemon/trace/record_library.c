@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations that become library steps: random numbers, products, joins, what a mask chooses,
- * Fourier transforms, factors of matrices. */
+ * Fourier transforms, factors of matrices, sparse matrices. */
 #include "cursor.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "imm.h"
 #include "loops/compact.h"
 #include "solver.h"
+#include "loops/sparse.h"
 
 /* A state, from which numbers are drawn into an array of a shape of its own. */
 enum status record_draw(struct cursor *k)
@@ -365,8 +366,38 @@ enum status record_solver(struct cursor *k)
 	return st;
 }
 
+static enum status record_sparse(struct cursor *k)
+{
+	struct source src[3] = {{0}};
+	struct op_sig sig = {0};
+	struct shape shape;
+	int64_t rows = 0;
+	enum status st = OK;
+
+	for (int x = 0; x < 3 && !st; x++) {
+		st = record_operand(k, &src[x]);
+		if (!st && !src[x].array)
+			st = err_set(k->err, E_PROTOCOL, "%s of a number", k->row->id);
+		sig.in[x] = src[x].arg.dtype;
+	}
+	if (!st &&
+	    !sparse_operands(&rows, &src[0].array->view, &src[1].array->view, &src[2].array->view))
+		st = err_set(k->err, E_PROTOCOL, "%s: operands", k->row->id);
+	if (st)
+		return st;
+	shape = src[2].array->view.shape;
+	shape.dim[0] = rows;
+	sig.out = sig.in[2];
+	if (sparse_terms(rows, src[0].array->view.shape.dim[0],
+			 shape.ndim > 1 ? shape.dim[1] : 1) == SPARSE_MOST)
+		return err_set(k->err, E_LIMIT, "%s: too many terms", k->row->id);
+	return record_result(k, src, &sig, 3, &shape);
+}
+
 enum status record_library(struct cursor *k)
 {
+	if (k->op == OP_SPARSE)
+		return record_sparse(k);
 	if (k->op == OP_RANKS)
 		return record_ranks(k);
 	if (k->op == OP_COMPACT)

@@ -13,6 +13,7 @@
 #include "scan.h"
 #include "search.h"
 #include "sort.h"
+#include "sparse.h"
 #include "tier0_ops.h"
 
 /* What libbraze-near-<level>.so gives by braze_near_loops(). */
@@ -26,6 +27,7 @@ struct loops_library {
 	const struct sort_isa *sort;
 	const struct search_isa *search;
 	const struct place_isa *place;
+	const struct sparse_isa *sparse;
 };
 
 /* A number of the loops' sources. */

@@ -13,7 +13,8 @@ const struct loops_library *braze_near_loops(void)
 					       .draw = &NEAR_DRAW,
 					       .sort = &NEAR_SORT,
 					       .search = &NEAR_SEARCH,
-					       .place = &NEAR_PLACE};
+					       .place = &NEAR_PLACE,
+					       .sparse = &NEAR_SPARSE};
 
 	library.build = loops_build();
 	return &library;

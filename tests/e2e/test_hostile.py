@@ -220,6 +220,15 @@ TRACES = {
     "elements of a cube": lambda t: (masked(t).full(5, [8, 1, 1])
                                      .op("COMPACT", 4, [5, 2, 3], [3])),
     "elements of a number": lambda t: masked(t).op("COMPACT", 4, [1 << 31 | 11, 2, 3], [0, 3]),
+    "sparse product of a number": lambda t: numbers(t, 2, 12).op("SPARSE", 3, [1, 2, 1 << 31 | 11], [0]),
+    "sparse product by a floating structure": lambda t: t.full(2, [12]).op("SPARSE", 3, [1, 2, 1]),
+    "sparse product of other types": lambda t: numbers(t, 2, 12).op("SPARSE", 3, [1, 2, 2]),
+    "sparse product of less than no rows": lambda t: numbers(t, 2, 8).op("SPARSE", 3, [1, 2, 1]),
+    "sparse product with gaps": lambda t: (numbers(t, 2, 24).op("VIEW", 3, [2], [1, 0, 12, 16], "INT64")
+                                           .op("SPARSE", 4, [1, 3, 1])),
+    "sparse product with a cube": lambda t: numbers(t, 2, 12).full(3, [2, 2, 2]).op("SPARSE", 4, [1, 2, 3]),
+    "sparse product without entries": lambda t: numbers(t, 2, 4).full(3, [0]).op("SPARSE", 4, [3, 2, 1]),
+    "sparse product of no columns": lambda t: numbers(t, 2, 12).full(3, [0]).op("SPARSE", 4, [1, 2, 3]),
     "list of nothing": lambda t: t.op("CONCATENATE", 2, [0], [0]),
     "list beyond the limit": lambda t: t.op("CONCATENATE", 2, [65, *[1] * 65], [0]),
     "list of 2^32-1": lambda t: t.op("CONCATENATE", 2, [(1 << 32) - 1, 1], [0]),
@@ -265,6 +274,30 @@ def test_a_count_that_the_mask_does_not_have(siege):
         c.request(t.op("PLACES", 9, [2, 8], [8]).message())
         (code, _, _), = c.read(21, 9).extents()
         assert code == E_INVALID
+    siege.check()
+
+
+def numbers(t, out, n, start=0, step=1):
+    return t.op("ARANGE", out, [1 << 31 | DTYPE["INT64"]] * 2, [start & BIG, step & BIG, n], "INT64")
+
+
+@pytest.mark.parametrize("start, step, right", [
+    (0, 0, True), (0, 1, False), (1, 0, True), (0, -1, False), (1 << 62, 1, False), (-5, 0, False),
+    (-(1 << 63), 1 << 62, False), (8, 0, True), (9, 0, False), ((1 << 63) - 1, 0, False)])
+@pytest.mark.parametrize("columns", [(), (1,), (3,), (40,)])
+def test_a_structure_that_lies(siege, start, step, right, columns):
+    """The worker looks at each number of it: nothing beyond the operands is touched, and only this
+    client is told."""
+    with Raw(siege.daemon.socket) as c:
+        # Rows that begin in order and among the entries have what they say, be it nothing.
+        t = numbers(Trace().full(1, [8]), 2, 12, start, step).full(3, [5, *columns])
+        t.op("SPARSE", 4, [1, 2, 3]).op("SQRT", 5, [4])
+        c.request(t.message())
+        (code, text, _), = c.read(10, 5).extents()
+        assert code == (0 if right else E_INVALID), text
+        assert right or "sparse matrix" in text
+        c.request(Trace().full(6, [4]).op("ADD", 7, [6, 6]).message())
+        assert c.read(11, 7).extents()[0][0] == 0
     siege.check()
 
 

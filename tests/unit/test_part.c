@@ -131,6 +131,39 @@ Test(part, searches_round_trip_and_are_checked)
 		E_INTERNAL, "number");
 }
 
+Test(part, sparse_products_round_trip_and_are_checked)
+{
+	static const char made[] =
+		"value 0 input 32\nvalue 1 input 32\nvalue 2 input 48\nvalue 3 output 48\n"
+		"op SPARSE v0:float64+0[4:8] v1:int32+0[8:4] v2:float64+0[2:8,3:16] -> "
+		"v3:float64+0[3:16,2:8]\n";
+	static const char right[] =
+		"value 0 input 32\nvalue 1 input 32\nvalue 2 input 48\nvalue 3 output 48\n"
+		"op SPARSE v0:float64[4] v1:int32[8] v2:float64[3,2] -> v3:float64[3,2]\n";
+	struct part p = part_text_read(right);
+	struct err err;
+
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	part_text_free(&p);
+	refused(made, E_INTERNAL, "sparse");
+	refused("value 0 input 32\nvalue 1 input 32\nvalue 2 input 24\nvalue 3 output 24\n"
+		"op SPARSE v0:float64[4] v1:float32[8] v2:float64[3] -> v3:float64[3]\n",
+		E_INTERNAL, "sparse");
+	refused("value 0 input 32\nvalue 1 input 32\nvalue 2 input 24\nvalue 3 output 32\n"
+		"op SPARSE v0:float64[4] v1:int32[8] v2:float64[3] -> v3:float64[4]\n",
+		E_INTERNAL, "sparse");
+	refused("value 0 input 32\nvalue 1 input 32\nvalue 2 input 24\nvalue 3 output 24\n"
+		"op SPARSE v0:float64[4] v1:int32+4[4:4] v2:float64[3] -> v3:float64[3]\n",
+		E_INTERNAL, "sparse");
+	refused("value 0 input 32\nvalue 1 input 32\nvalue 2 input 24\nvalue 3 output 24\nimm 0 0 "
+		"0\n"
+		"op SPARSE v0:float64[4] v1:int32[8] i0:float64 -> v3:float64[3]\n",
+		E_INTERNAL, "number");
+	refused("value 0 input 16\nvalue 1 input 32\nvalue 2 input 24\nvalue 3 output 24\n"
+		"op SPARSE v0:float64[2:0] v1:int32[8] v2:float64[3] -> v3:float64[5]\n",
+		E_INDEX, "");
+}
+
 Test(part, transforms_round_trip_and_are_checked)
 {
 	static const char made[] =

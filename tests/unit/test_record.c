@@ -632,3 +632,29 @@ Test(record, draws_have_a_state_and_a_shape_of_their_own)
 	word(LIMIT_NDIM + 1);
 	cr_assert_eq(flush(), E_LIMIT);
 }
+
+static enum status sparse_op(uint32_t result, uint32_t entries, uint32_t structure, uint32_t from)
+{
+	put(OP_SPARSE, 255, 3, 0, result);
+	operand(entries);
+	operand(structure);
+	operand(from);
+	return flush();
+}
+
+Test(record, sparse_products_have_a_row_for_each_beginning)
+{
+	const struct view *v;
+
+	import(1, 6);		       /* entries */
+	import_typed(2, DT_INT32, 11); /* of four rows */
+	import_typed(3, DT_INT64, 6);  /* no row at all is one less than that */
+	import_typed(4, DT_FLOAT32, 6);
+	import(5, 3);
+	cr_assert_eq(sparse_op(6, 1, 2, 5), OK, "%s", err.text);
+	v = &trace_array(&trace, 6)->view;
+	cr_assert(v->dtype == DT_FLOAT64 && v->shape.ndim == 1 && v->shape.dim[0] == 4);
+	cr_assert_eq(sparse_op(7, 1, 3, 5), E_PROTOCOL, "rows: -1");
+	cr_assert_eq(sparse_op(7, 4, 2, 5), E_PROTOCOL, "one type");
+	cr_assert_eq(sparse_op(7, 1, 4, 5), E_PROTOCOL, "a structure of integers");
+}

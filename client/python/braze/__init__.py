@@ -67,6 +67,7 @@ __all__ = [
     "session_name",
     "shared",
     "shared_arrays",
+    "sparse",
     "unfused",
     "unpublish",
     "wait",
@@ -192,6 +193,9 @@ def __getattr__(name):
     """Capturing loops takes Python's parser: it is loaded when a program first asks for it, as braze.random is."""
     if name in ("numpy", "random"):
         return importlib.import_module(f"braze.{name}")
+    if name == "sparse":
+        globals()[name] = importlib.import_module("braze._sparse").sparse
+        return globals()[name]
     if name not in _CAPTURING:
         raise AttributeError(f"module 'braze' has no attribute '{name}'")
     from braze import _jit

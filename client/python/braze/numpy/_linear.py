@@ -16,6 +16,11 @@ def _both(a, b):
     return a, b, type(a) is ndarray and type(b) is ndarray
 
 
+def _is_sparse(x):
+    """One of braze.sparse's: its operator is the product."""
+    return getattr(type(x), "__module__", None) == "braze._sparse"
+
+
 def _result(made, out):
     return made if out is None else _ufuncs.store(out, made)
 
@@ -54,12 +59,16 @@ def _with_keywords(self, native, args, kwargs):
 
 def _matmul(x1, x2):
     """The matrix product; None: NumPy's affair."""
+    if _is_sparse(x1) or _is_sparse(x2):
+        return operator.matmul(x1, x2)
     a, b, native = _both(x1, x2)
     return operator.matmul(a, b) if native else None
 
 
 def dot(a, b, out=None):
     """Dot product: sum over a's last and b's last but one axis."""
+    if _is_sparse(a) or _is_sparse(b):
+        return _result(operator.matmul(a, b), out)
     a, b, native = _both(a, b)
     if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
