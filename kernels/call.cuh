@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernels/call.cuh - what library steps on a GPU share, after the CUDA prologue; one of scan.cuh,
- * mask.cuh, draw.cuh, search.cuh and sort.cuh follows.
+ * mask.cuh, draw.cuh, search.cuh, sort.cuh and sparse.cuh follows.
  *
  * A step has up to three entries, which are launched one behind the other:
  *

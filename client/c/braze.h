@@ -322,9 +322,9 @@ BRAZE_API int braze_sparse_transpose(void *transposed, int64_t *order, int index
 				     braze_error *err);
 /* The product with x, of one axis or two, its first as long as the matrix has columns; an entry
  * and a column at least.  Entries, x and the result are BRAZE_INT64, BRAZE_FLOAT32, _FLOAT64,
- * _COMPLEX64 or _COMPLEX128, all of one type; entries and structure lie side by side.  On the
- * processor each sum is taken in the order of a row's entries, as SciPy's.  A structure that is
- * wrong makes the result an error (E_INVALID). */
+ * _COMPLEX64 or _COMPLEX128, all of one type; entries and structure lie side by side.  Each sum is
+ * taken in the order of a row's entries, as SciPy's.  A structure that is wrong makes the result an
+ * error (E_INVALID). */
 BRAZE_API int braze_sparse_matmul(braze_array **out, braze_array *entries, braze_array *structure,
 				  braze_array *x, braze_error *err);
 BRAZE_API int braze_cast(braze_array **out, braze_array *a, int dtype, braze_error *err);

@@ -7,6 +7,7 @@
 #include "call/draw.h"
 #include "call/scan.h"
 #include "call/search.h"
+#include "call/sparse.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
 
@@ -36,7 +37,8 @@ bool cuda_call_checks(const struct command_step *s)
 {
 	unsigned call = s->kind == STEP_CALL ? steps_call_id(s) : CALL_END;
 
-	return call == CALL_COMPACT || call == CALL_PLACES || call == CALL_CHOSEN;
+	return call == CALL_COMPACT || call == CALL_PLACES || call == CALL_CHOSEN ||
+	       call == CALL_SPARSE;
 }
 
 /* ---- What each of them takes ---- */
@@ -111,6 +113,11 @@ static void shape(struct slice *x)
 	case CALL_SEARCH:
 	case CALL_INTERP:
 		x->blocks = units * (SEARCH_UNIT / CUDA_THREADS);
+		break;
+	case CALL_SPARSE: /* a thread has a row, or an element */
+		x->blocks = up(x->c->call.extent[SPARSE_LOOP_ROWS] *
+				       x->c->call.extent[SPARSE_LOOP_COLUMNS],
+			       CUDA_THREADS);
 		break;
 	default:
 		x->blocks = units;

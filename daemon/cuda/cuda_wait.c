@@ -38,15 +38,17 @@ static void word_clear(struct cuda_run *run)
 	cuda_context_expect(c, c->api.cuStreamSynchronize(c->control), "clearing a cancel word");
 }
 
-/* Has a library step found that its operands are not what it was told? */
-static bool is_wrong(const struct cuda_run *run)
+/* Has a library step found that its operands are not what it was told?  What, else NULL. */
+static const char *wrong(const struct cuda_run *run)
 {
 	const uint64_t *found = run->lane->slot[run->slot].found;
 
 	for (uint32_t i = 0; i < run->nword; i++)
 		if (run->word[i].check == CUDA_CALL_CHECK && found[i] != KERNEL_GOOD)
-			return true;
-	return false;
+			return found[i] ? "a sparse matrix's structure names columns that it does "
+					  "not have, or rows that do not follow each other"
+					: "a mask does not choose the elements that its ranks say";
+	return NULL;
 }
 
 static void conclude(struct cuda_run *run)
@@ -61,8 +63,8 @@ static void conclude(struct cuda_run *run)
 			(long long)(run->lane->c->hang_ns / 1000000));
 	else if (run->cancelled && err->code == OK)
 		err_set(err, E_CANCELLED, "cancelled on the device");
-	if (err->code == OK && is_wrong(run))
-		err_set(err, E_INVALID, "a mask does not choose the elements that its ranks say");
+	if (err->code == OK && wrong(run))
+		err_set(err, E_INVALID, "%s", wrong(run));
 }
 
 /* Wrong places that the run's checks met, for its completion; how many. */

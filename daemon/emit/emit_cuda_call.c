@@ -4,13 +4,14 @@
 #include <stdlib.h>
 
 #include "call/chosen.h"
+#include "call/sparse.h"
 #include "contract/cuda_abi.h"
 #include "emit_c.h"
 #include "emit_cuda.h"
 
 extern const char kernel_text_matmul_cuh[], kernel_text_call_cuh[], kernel_text_scan_cuh[],
 	kernel_text_mask_cuh[], kernel_text_draw_cuh[], kernel_text_search_cuh[],
-	kernel_text_sort_cuh[];
+	kernel_text_sort_cuh[], kernel_text_sparse_cuh[];
 
 static const char *type(unsigned dtype)
 {
@@ -91,6 +92,10 @@ static enum status put_step(struct text *t, const struct call_kind *c, struct er
 	case CALL_INTERP:
 		text_add(t, "BZ_INTERP()\n");
 		return OK;
+	case CALL_SPARSE:
+		text_put(t, "BZ_SPARSE(bz_%s, bz_%s)\n", type(c->dtype),
+			 type(c->operand[SPARSE_STRUCTURE]));
+		return OK;
 	default:
 		return err_set(err, E_INTERNAL, "no CUDA of library step %u", c->call);
 	}
@@ -109,6 +114,8 @@ static const char *text_of(unsigned call)
 		return kernel_text_search_cuh;
 	case CALL_SORT:
 		return kernel_text_sort_cuh;
+	case CALL_SPARSE:
+		return kernel_text_sparse_cuh;
 	default:
 		return kernel_text_mask_cuh;
 	}
@@ -167,5 +174,6 @@ char *emit_cuda_shared(void)
 	text_add(&t, kernel_text_draw_cuh);
 	text_add(&t, kernel_text_search_cuh);
 	text_add(&t, kernel_text_sort_cuh);
+	text_add(&t, kernel_text_sparse_cuh);
 	return t.s;
 }

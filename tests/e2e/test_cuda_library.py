@@ -34,6 +34,23 @@ def told(x):  # nans have the bits of whoever made them
         parts = x.reshape(-1).view(x.real.dtype)
         parts[numpy.isnan(parts)] = numpy.nan
     return [str(x.dtype), list(x.shape), zlib.crc32(x.tobytes())]
+
+def matrix(dtype, rows, columns, lengths, wide=False):
+    rng = numpy.random.default_rng(rows)
+    starts = numpy.concatenate(([0], numpy.cumsum([lengths(r) for r in range(rows)])))
+    entries = rng.standard_normal(starts[-1]) * 20
+    if numpy.dtype(dtype).kind == "c":
+        entries = entries + 1j * rng.standard_normal(starts[-1])
+    made = braze.sparse((entries.astype(dtype), rng.integers(0, columns, starts[-1]), starts),
+                        shape=(rows, columns if not wide else 1 << 32))
+    return made
+
+def factor(dtype, *shape):
+    rng = numpy.random.default_rng(5)
+    x = rng.standard_normal(shape) * 3
+    if numpy.dtype(dtype).kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return np.asarray(x.astype(dtype)) * np.asarray(numpy.ones(shape, dtype))
 """
 ALL = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
        "float16", "float32", "float64", "complex64", "complex128"]
@@ -130,6 +147,23 @@ def sorts(types):
     yield "np.median(given_mask[:8999])"
 
 
+def sparse(types):
+    few, steep = "lambda r: r % 7", "lambda r: 2500 if r == 300 else r % 3"
+    for t in [t for t in types if t != "float16"]:
+        for columns in "", ", 1", ", 5", ", 40":
+            yield f"matrix('{t}', 600, 90, {few}) @ factor('{t}', 90{columns})"
+    for t in "float64", "complex64", "int64":
+        for columns in "", ", 3":
+            yield f"matrix('{t}', 513, 90, {steep}) @ factor('{t}', 90{columns})"
+            yield f"matrix('{t}', 1, 90, lambda r: 3000) @ factor('{t}', 90{columns})"
+            yield f"matrix('{t}', 400, 1, {few}) @ factor('{t}', 1{columns})"
+        yield f"matrix('{t}', 600, 90, {few}).T @ factor('{t}', 600)"
+        yield f"factor('{t}', 3, 600) @ matrix('{t}', 600, 90, {few})"
+        yield f"matrix('{t}', 60, 90, {few}) @ factor('{t}', 7, 180)[::-1, ::2].T"
+        yield f"(matrix('{t}', 60, 90, {few}) @ (factor('{t}', 90) * 2 + 1)) * 3 - 1"
+    yield f"matrix('float32', 60, 90, {few}, True) @ np.broadcast_to(factor('float32', 1), (1 << 32,))"
+
+
 @pytest.fixture(scope="module")
 def gpu():
     with Gpu(cc="19.0") as gpu:
@@ -147,7 +181,7 @@ def run_all(talker, programs):
 
 @pytest.mark.parametrize("types", [FEW, pytest.param(ALL, marks=pytest.mark.long)],
                          ids=["few", "all"])
-@pytest.mark.parametrize("kind", [scans, masks, reductions, draws, searches, sorts])
+@pytest.mark.parametrize("kind", [scans, masks, reductions, draws, searches, sorts, sparse])
 def test_bits_are_the_processors(gpu, kind, types):
     programs = list(kind(types))
     want = run_all(gpu.talker("cpu", BRAZE_NEAR="0"), programs)
@@ -184,4 +218,29 @@ def test_ranks_of_another_mask_are_an_error(gpu):
     with pytest.raises(Refused, match="does not choose the elements that its ranks say"):
         a.do("made, _ = _core.select_reduce(sum_op, x, n, ranks, None)\nbraze.wait(made)")
     assert a.do("out = told(x[m])") == a.do("out = told(real['float64'][mask < 0.5])")
+    assert gpu.device()["worker_deaths"] == 0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("columns", ["5", "5, 3"])
+def test_a_structure_that_lies_is_an_error(gpu, dtype, columns):
+    """Its numbers are looked at on the device: nothing else is read, which the stand-in would find."""
+    a = gpu.talker(BRAZE_NEAR="0")
+    a.do(f"""
+from braze import _core
+right = numpy.array([0, 3, 3, 8, 0, 4, 2, 1, 1, 0, 3, 2], '{dtype}')
+x, e = np.asarray(numpy.ones(({columns}))), np.asarray(numpy.arange(8.0))
+def made(place, number):
+    lie = right.copy()
+    lie[place] = number
+    y = _core.sparse_matmul(e, np.asarray(lie), x)
+    braze.wait(y)
+    return numpy.asarray(y).reshape(3, -1)[:, 0].tolist()
+""")
+    assert a.do("out = made(0, 0)") == [3, 0, 25]
+    for place in range(12):
+        for number in (-1, 9, 1 << 30):
+            with pytest.raises(Refused, match="structure names columns that it does not have"):
+                a.do(f"made({place}, {number})")
+    assert a.do("out = made(0, 0)") == [3, 0, 25]
     assert gpu.device()["worker_deaths"] == 0

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu/check_library.c - library steps on the device and on the CPU: scans, sorts, what a mask
- * chooses, random numbers, searches.  All of them have the same bits. */
+ * chooses, random numbers, searches, products of sparse matrices.  All of them have the same bits.
+ */
 #include <stdio.h>
 #include <string.h>
 
