@@ -22,32 +22,29 @@ enum {
 	SECTION_LARGE = 32,
 	SECTION_SOAK = 64,
 	SECTION_FOURIER = 128,
+	SECTION_SPARSE = 1024,
 	SECTION_KERNELS = 256, /* of bench */
 	SECTION_SOLVER = 512,
 	SECTION_CHECKS = SECTION_DEVICE | SECTION_OPS | SECTION_FOURIER | SECTION_SOLVER |
-			 SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
+			 SECTION_SPARSE | SECTION_RANDOM | SECTION_LARGE | SECTION_FAULTS,
 	SECTION_ALL = SECTION_CHECKS | SECTION_SOAK | SECTION_BENCH | SECTION_KERNELS
 };
 
 static const struct {
 	const char *name;
 	unsigned bit;
-} sections[] = {{"device", SECTION_DEVICE},
-		{"ops", SECTION_OPS},
-		{"fourier", SECTION_FOURIER},
-		{"solver", SECTION_SOLVER},
-		{"random", SECTION_RANDOM},
-		{"large", SECTION_LARGE},
-		{"soak", SECTION_SOAK},
-		{"faults", SECTION_FAULTS},
-		{"bench", SECTION_BENCH | SECTION_KERNELS},
-		{"kernels", SECTION_KERNELS},
-		{"all", SECTION_ALL}};
+} sections[] = {{"device", SECTION_DEVICE},   {"ops", SECTION_OPS},
+		{"fourier", SECTION_FOURIER}, {"solver", SECTION_SOLVER},
+		{"sparse", SECTION_SPARSE},   {"random", SECTION_RANDOM},
+		{"large", SECTION_LARGE},     {"soak", SECTION_SOAK},
+		{"faults", SECTION_FAULTS},   {"bench", SECTION_BENCH | SECTION_KERNELS},
+		{"kernels", SECTION_KERNELS}, {"all", SECTION_ALL}};
 
 static void usage(FILE *out)
 {
 	fputs("usage: braze-gpucheck [options]\n"
-	      "  --section NAME   device, ops, fourier, solver, random, large, soak, faults, "
+	      "  --section NAME   device, ops, fourier, solver, sparse, random, large, soak, "
+	      "faults, "
 	      "bench,\n"
 	      "                   kernels (of bench) or all; may be repeated\n"
 	      "  --all            every section; without any: all but soak and bench\n"
@@ -195,6 +192,8 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 		check_fourier(&b);
 	if (c->sections & SECTION_SOLVER)
 		check_solver(&b);
+	if (c->sections & SECTION_SPARSE)
+		check_sparse(&b);
 	if (c->sections & SECTION_RANDOM)
 		check_random(&b, c->options.programs);
 	if (c->sections & SECTION_LARGE)
@@ -209,6 +208,7 @@ static enum status serve(struct host *h, const struct command_line *c, struct er
 	if (c->sections & SECTION_BENCH) {
 		bench_trace(&b);
 		bench_products(&b);
+		bench_sparse(&b);
 	}
 	braze_close(b.session);
 	return OK;

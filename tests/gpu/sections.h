@@ -24,6 +24,7 @@ void check_shapes(struct both *b);  /* layouts, reductions, writing, products */
 void check_library(struct both *b); /* scans, masks, searches, random numbers */
 void check_fourier(struct both *b);
 void check_solver(struct both *b);
+void check_sparse(struct both *b);
 void check_random(struct both *b, unsigned programs);
 void check_large(struct both *b);
 void check_soak(struct both *b, double minutes);
@@ -42,6 +43,7 @@ int check_random_make(const struct random_program *p, braze_session *s, braze_ar
 void check_faults(const struct options *o);
 void bench_trace(struct both *b);
 void bench_products(struct both *b);
+void bench_sparse(struct both *b);
 /* By the driver alone. */
 void check_probes(const struct options *o);
 void bench_driver(const struct options *o);
