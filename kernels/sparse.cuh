@@ -56,9 +56,12 @@ template <class T, class I> struct bz_matrix {
 	{
 		return bz_number_of<I>(structure, row);
 	}
-	__device__ __forceinline__ bool holds(bz_i64 lo, bz_i64 hi) const
+	/* Can row r begin and end so?  The first one begins with the first entry, and the last one
+	 * ends with the last. */
+	__device__ __forceinline__ bool holds(bz_i64 r, bz_i64 lo, bz_i64 hi) const
 	{
-		return 0 <= lo && lo <= hi && hi <= count;
+		return 0 <= lo && lo <= hi && hi <= count && (r || !lo) &&
+		       (r + 1 < rows || hi == count);
 	}
 	/* Of entry k, `shift` bytes behind the first column; false: there is none. */
 	__device__ __forceinline__ bool term(T *out, bz_i64 k, bz_i64 shift) const
@@ -103,13 +106,13 @@ BZ_FN bool bz_sparse_block(const bz_call_args &A, const bz_matrix<T, I> &m, T *t
 {
 	const bz_i64 r = first + threadIdx.x;
 	const bz_i64 lo = r < m.rows ? m.begin(r) : 0, hi = r < m.rows ? m.begin(r + 1) : 0;
-	bool sound = m.holds(lo, hi);
+	bool sound = r >= m.rows || m.holds(r, lo, hi);
 	T sum = bz_number<T>(0);
 
 	if (!threadIdx.x) { /* all must go the same way, whoever writes the structure meanwhile */
 		range[0] = lo;
 		range[1] = m.begin(m.rows - first < BZ_THREADS ? m.rows : first + BZ_THREADS);
-		sound = sound && m.holds(lo, range[1]);
+		sound = sound && lo <= range[1] && range[1] <= m.count;
 	}
 	if (!__syncthreads_and(sound)) {
 		bz_no_matrix(A);
@@ -151,7 +154,7 @@ template <class T, class I> BZ_FN void bz_sparse_columns(const bz_call_args &A)
 	     i += (bz_i64)gridDim.x * blockDim.x) {
 		const bz_i64 r = bz_over(i, wide), c = i - r * wide, lo = m.begin(r), hi = m.begin(r + 1);
 		const bz_i64 shift = c * A.operand[BZ_FACTOR].stride[1];
-		bool sound = m.holds(lo, hi);
+		bool sound = m.holds(r, lo, hi);
 		T sum = bz_number<T>(0), next;
 
 		if (bz_cancelled(A))
@@ -178,4 +181,72 @@ template <class T, class I> BZ_FN void bz_sparse_all(const bz_call_args &A)
 		bz_sparse_columns<T, I>(A);
 }
 
-#define BZ_SPARSE(T, I) BZ_ENTRY(bz_call, BZ_THREADS, (bz_sparse_all<T, I>(A)))
+/* ---- A copy for a library, which believes it ----
+ *
+ * In the memory at A.part: a word, not 0 where the copy is of no matrix; from 256 bytes on where
+ * rows begin; from the next multiple of 256 on the columns.  Launched three times: numbers are
+ * copied, those that cannot be as 0; then it is seen whether rows follow each other, of the copy,
+ * which nobody else writes; then a copy of no matrix is made one, with all entries in its last row. */
+
+enum { BZ_COPY_ALIGNED = 256 };
+
+template <class I> struct bz_sparse_copy {
+	bz_address word, starts, names;
+
+	__device__ __forceinline__ bz_sparse_copy(const bz_call_args &A)
+	{
+		const bz_i64 bytes = (A.extent[0] + 1) * (bz_i64)sizeof(I);
+
+		word = (bz_address)A.part;
+		starts = word + BZ_COPY_ALIGNED;
+		names = starts + (bytes + BZ_COPY_ALIGNED - 1) / BZ_COPY_ALIGNED * BZ_COPY_ALIGNED;
+	}
+	/* Number k of the structure. */
+	__device__ __forceinline__ void number(const bz_call_args &A, bz_i64 k) const
+	{
+		const bz_i64 rows = A.extent[0], x = bz_number_of<I>(A.operand[BZ_STRUCTURE].base, k);
+		const bool is_start = k <= rows;
+		const bool sound = 0 <= x && (is_start ? x <= A.extent[2] : x < A.extent[4]);
+
+		bz_st<I>(is_start ? starts + k * (bz_i64)sizeof(I)
+				  : names + (k - rows - 1) * (bz_i64)sizeof(I),
+			 (I)(sound ? x : 0));
+		if (!sound)
+			bz_no_matrix(A);
+	}
+	/* Does row r follow the one before it? */
+	__device__ __forceinline__ void follows(const bz_call_args &A, bz_i64 r) const
+	{
+		const bz_i64 lo = bz_number_of<I>(starts, r), rows = A.extent[0];
+		const bz_i64 hi = r < rows ? bz_number_of<I>(starts, r + 1) : lo;
+
+		if (lo <= hi && (r || !lo) && (r < rows || lo == A.extent[2]))
+			return;
+		*(volatile bz_u64 *)word = 1;
+		bz_no_matrix(A);
+	}
+};
+
+template <class I> BZ_FN void bz_sparse_copied(const bz_call_args &A)
+{
+	const bz_sparse_copy<I> c(A);
+	const bz_i64 rows = A.extent[0], all = A.piece ? rows + 1 : A.extent[3];
+	const bz_i64 begin = (bz_i64)blockIdx.x * blockDim.x + threadIdx.x;
+
+	if (A.piece == 2 && !*(const volatile bz_u64 *)c.word)
+		return;
+	if (!A.piece && !begin)
+		bz_st<bz_u64>(c.word, 0);
+	for (bz_i64 k = begin; k < all; k += (bz_i64)gridDim.x * blockDim.x) {
+		if (!A.piece)
+			c.number(A, k);
+		else if (A.piece == 1)
+			c.follows(A, k);
+		else
+			bz_st<I>(c.starts + k * (bz_i64)sizeof(I), (I)(k < rows ? 0 : A.extent[2]));
+	}
+}
+
+#define BZ_SPARSE(T, I)                                                                            \
+	BZ_ENTRY(bz_call, BZ_THREADS, (bz_sparse_all<T, I>(A)))                                    \
+	BZ_ENTRY(bz_call_join, BZ_THREADS, bz_sparse_copied<I>(A))

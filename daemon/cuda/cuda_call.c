@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, transforms by
- * cuda_fourier.c, factors by cuda_factors.c, others by the entries of kernels/call.cuh, which are
- * gathered as the launches of nests are. */
+ * cuda_fourier.c, factors by cuda_factors.c, products of sparse matrices by cuda_sparse.h where it
+ * is asked for, others by the entries of kernels/call.cuh, which are gathered as the launches of
+ * nests are. */
 #include <string.h>
 
 #include "call/draw.h"
 #include "call/scan.h"
 #include "call/search.h"
 #include "call/sparse.h"
+#include "cuda_sparse.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
 
@@ -25,6 +27,7 @@ struct slice {
 	/* Blocks of bz_call and their threads; of the entries behind it, 0: there is none. */
 	int64_t blocks, join, spread;
 	unsigned joins; /* bz_call_join so often, args.piece counting */
+	bool follows;	/* a launch of the step was gathered */
 	uint32_t threads;
 };
 
@@ -206,10 +209,11 @@ static enum status launch(struct slice *x, struct cuda_run *run, uint32_t i, uns
 		return st;
 	f.grid = (uint32_t)(blocks < most ? blocks : most);
 	f.turns = x->c->elements / ((uint64_t)f.grid * threads);
-	if (entry == ENTRY_bz_call)
-		cuda_step_shoot(run, i, &f);
-	else
+	if (x->follows)
 		cuda_step_follow(run, i, &f);
+	else
+		cuda_step_shoot(run, i, &f);
+	x->follows = true;
 	return OK;
 }
 
@@ -240,40 +244,143 @@ static enum status equip(struct slice *x, struct cuda_run *run, uint32_t i, stru
 	return cuda_call_checks(run->step[i]) ? cuda_step_word(&x->args.error, run, i, err) : OK;
 }
 
+static enum status aim(struct slice *x, struct cuda_run *run, uint32_t i,
+		       const struct cuda_called *c, struct err *err)
+{
+	*x = (struct slice){.c = c,
+			    .nrange = c->noperand,
+			    .args = {.lo = c->lo,
+				     .hi = c->hi,
+				     .nloop = c->call.nloop,
+				     .cancel = run->lane->slot[run->slot].cancel}};
+	if (!run->kernel[i])
+		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
+			       run->step[i]->index, run->step[i]->kernel);
+	memcpy(x->args.extent, c->call.extent, sizeof x->args.extent);
+	memcpy(x->range, c->range, sizeof c->range);
+	for (unsigned k = 0; k < c->noperand; k++) {
+		const struct call_operand *o = &c->call.operand[k];
+		enum status st =
+			cuda_launch_aligned(k, o->dtype, bits_of(&c->call, k, c->base[k]), err);
+
+		if (st != OK)
+			return st;
+		x->args.operand[k].base = c->base[k];
+		memcpy(x->args.operand[k].stride, o->stride, sizeof o->stride);
+	}
+	shape(x);
+	return equip(x, run, i, err);
+}
+
 /* By the entries of its kernel. */
 static enum status by_entries(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			      struct err *err)
 {
-	struct slice x = {.c = c,
-			  .nrange = c->noperand,
-			  .args = {.lo = c->lo,
-				   .hi = c->hi,
-				   .nloop = c->call.nloop,
-				   .cancel = run->lane->slot[run->slot].cancel}};
+	struct slice x;
+	enum status st = aim(&x, run, i, c, err);
+
+	return st == OK ? launch_all(&x, run, i, err) : st;
+}
+
+/* ---- Sparse matrices by cuSPARSE ---- */
+
+#define AREA_ALIGNED   256
+#define VENDOR_ALIGNED 16 /* what the library may read at once */
+#define COPY_LAUNCHES  3
+#define LAUNCHES       8 /* of a call of the library, about */
+
+static uint64_t rounded(int64_t numbers, unsigned dtype)
+{
+	return (uint64_t)up(numbers * dtype_row(dtype)->bytes, AREA_ALIGNED) * AREA_ALIGNED;
+}
+
+/* Can the library be told of it?  Then *p is what, but for the copy of the structure. */
+static bool describable(struct cuda_sparse_product *p, const struct cuda_called *c)
+{
+	const struct plan_call *call = &c->call;
+	const struct call_operand *from = &call->operand[SPARSE_FROM];
+	int64_t bytes = dtype_row(call->dtype)->bytes, row = from->stride[SPARSE_LOOP_INNER];
+	int64_t column = from->stride[SPARSE_LOOP_COLUMNS], apart = 0;
+	uint64_t bits = c->base[SPARSE_ENTRIES] | c->base[SPARSE_FROM] | c->base[SPARSE_RESULT];
+
+	*p = (struct cuda_sparse_product){.dtype = call->dtype,
+					  .index = call->operand[SPARSE_STRUCTURE].dtype,
+					  .rows = call->extent[SPARSE_LOOP_ROWS],
+					  .inner = call->extent[SPARSE_LOOP_INNER],
+					  .count = call->extent[SPARSE_LOOP_ENTRIES],
+					  .columns = call->extent[SPARSE_LOOP_COLUMNS],
+					  .entries = c->base[SPARSE_ENTRIES],
+					  .from = c->base[SPARSE_FROM],
+					  .to = c->base[SPARSE_RESULT]};
+	if (call->dtype == DT_INT64 || bits % VENDOR_ALIGNED)
+		return false;
+	if (p->columns == 1)
+		return row == bytes || p->inner == 1;
+	p->by_columns = column != bytes;
+	apart = p->by_columns ? column : row;
+	p->from_apart = apart / bytes;
+	return (p->by_columns ? row : column) == bytes && apart % VENDOR_ALIGNED == 0 &&
+	       p->from_apart >= (p->by_columns ? p->inner : p->columns);
+}
+
+/* Our kernel's checked copy, then the library; *done false: it refuses. */
+static enum status by_vendor(bool *done, struct slice *x, struct cuda_run *run, uint32_t i,
+			     struct cuda_sparse_job *j, CUdeviceptr work, struct err *err)
+{
+	int64_t numbers = x->c->call.extent[SPARSE_LOOP_STRUCTURE];
 	enum status st = OK;
 
-	if (!run->kernel[i])
-		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
-			       run->step[i]->index, run->step[i]->kernel);
-	memcpy(x.args.extent, c->call.extent, sizeof x.args.extent);
-	memcpy(x.range, c->range, sizeof c->range);
-	for (unsigned k = 0; k < c->noperand; k++) {
-		const struct call_operand *o = &c->call.operand[k];
+	for (x->args.piece = 0; x->args.piece < COPY_LAUNCHES && st == OK; x->args.piece++)
+		st = launch(x, run, i, ENTRY_bz_call_join, up(numbers, CUDA_THREADS), CUDA_THREADS,
+			    err);
+	if (st == OK)
+		st = cuda_step_fire(run, err);
+	if (st == OK)
+		st = cuda_issue_room(run->lane, LAUNCHES, err);
+	if (st == OK)
+		*done = cuda_sparse_run(j, run->lane, work);
+	x->args.piece = 0;
+	x->follows = false;
+	return st;
+}
 
-		st = cuda_launch_aligned(k, o->dtype, bits_of(&c->call, k, c->base[k]), err);
-		if (st != OK)
-			return st;
-		x.args.operand[k].base = c->base[k];
-		memcpy(x.args.operand[k].stride, o->stride, sizeof o->stride);
+/* The copy and the library's work lie in the lane's memory, in the order of its stream. */
+static enum status sparse(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
+			  struct cuda_sparse_product *p, struct err *err)
+{
+	struct cuda_lane *l = run->lane;
+	uint64_t starts = rounded(p->rows + 1, p->index), names = rounded(p->count, p->index);
+	uint64_t bytes = AREA_ALIGNED + starts + names, free_bytes = 0;
+	struct cuda_sparse_job j = {0};
+	CUdeviceptr work = 0;
+	bool taken = false, done = false;
+	struct slice x;
+	enum status st = aim(&x, run, i, c, err);
+
+	if (st == OK)
+		st = cuda_memory_take(l, &x.args.part, bytes, &free_bytes, err);
+	if (st != OK)
+		return st;
+	p->starts = x.args.part + AREA_ALIGNED;
+	p->names = p->starts + starts;
+	x.range[x.nrange++] = (struct cuda_order_range){x.args.part, x.args.part + bytes, true};
+	if (cuda_sparse_begin(&j, l, p)) {
+		taken = !j.work || cuda_memory_take(l, &work, j.work, &free_bytes, NULL) == OK;
+		if (taken)
+			st = by_vendor(&done, &x, run, i, &j, work, err);
+		if (taken && j.work)
+			cuda_memory_give(l, work, j.work);
 	}
-	shape(&x);
-	st = equip(&x, run, i, err);
-	return st == OK ? launch_all(&x, run, i, err) : st;
+	cuda_sparse_end(&j, l);
+	cuda_memory_give(l, x.args.part, bytes);
+	x.nrange--;
+	return st != OK || done ? st : launch_all(&x, run, i, err);
 }
 
 enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 {
 	struct cuda_called c;
+	struct cuda_sparse_product p;
 	enum status st = take(&c, run, i, err);
 
 	if (st != OK || c.lo == c.hi)
@@ -284,5 +391,7 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 		return cuda_fourier_step(run, i, &c, err);
 	if (call_row(c.call.call)->devices == GPU_SOLVER)
 		return cuda_factors_step(run, i, &c, err);
+	if (c.call.call == CALL_SPARSE && run->lane->c->sparse && describable(&p, &c))
+		return sparse(run, i, &c, &p, err);
 	return by_entries(run, i, &c, err);
 }

@@ -14,6 +14,7 @@
 #include "cuda_blas.h"
 #include "cuda_fft.h"
 #include "cuda_solver.h"
+#include "cuda_sparse.h"
 #include "cuda_worker.h"
 #include "loops/kernel_abi.h"
 
@@ -150,6 +151,7 @@ static void lane_close(struct cuda_lane *l)
 	cuda_blas_close(l);
 	cuda_fft_close(l);
 	cuda_solver_close(l);
+	cuda_sparse_close(l);
 	lane_shut(l);
 }
 

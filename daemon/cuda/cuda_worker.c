@@ -17,6 +17,7 @@
 #include "cuda_blas.h"
 #include "cuda_fft.h"
 #include "cuda_solver.h"
+#include "cuda_sparse.h"
 #include "cuda_error.h"
 #include "cores.h"
 
@@ -376,6 +377,7 @@ static int finish(struct cuda *c)
 	cuda_blas_finish(c);
 	cuda_fft_finish(c);
 	cuda_solver_finish(c);
+	cuda_sparse_finish(c);
 	cuda_words_finish(c);
 	cuda_context_close(c);
 	left = atomic_load(&c->used);
@@ -416,6 +418,8 @@ int cuda_worker_serve(int fd, struct progress *page, int ordinal)
 		st = cuda_helper_start(&c->pinner, c, &err);
 	c->fourier = st == OK && cuda_fft_open(c);
 	c->factors = st == OK && cuda_solver_open(c);
+	if (st == OK && cuda_sparse_open(c))
+		log_debug("cuda_worker", "products of sparse matrices are cuSPARSE's");
 	say_hello(c, &err);
 	c->serves = st == OK;
 	if (st == OK) {

@@ -371,6 +371,7 @@ struct cuda_lane {
 	CUdeviceptr blas_space;		   /* its workspace */
 	struct cuda_fft_plan *fft_plans;   /* of cuda_fft.h, the one used last first */
 	struct cuda_solver_handle *solver; /* of cuda_solver.h; NULL: there is none yet */
+	void *sparse;			   /* handle of cuda_sparse.h; NULL: there is none yet */
 };
 
 /* ---- the worker --------------------------------------------------------------------- */
@@ -382,6 +383,7 @@ struct cuda {
 	struct cuda_blas *blas;
 	struct cuda_fft *fft;	    /* cuda_fft.h; NULL: there is none */
 	struct cuda_solver *solver; /* cuda_solver.h; NULL: there is none */
+	struct cuda_sparse *sparse; /* cuda_sparse.h; the same */
 	CUdevice device;
 	CUcontext context;
 	uint32_t arch, units;

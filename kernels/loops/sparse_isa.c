@@ -123,6 +123,12 @@ struct row {
                                                                                                    \
 		*out = (struct row){at, end - at};                                                 \
 		return at >= 0 && at <= end && end <= p->count;                                    \
+	}                                                                                          \
+	/* The first row begins with the first entry, and the last one ends with the last. */      \
+	ALWAYS bool ends_##index(const struct sparse_patch *p)                                     \
+	{                                                                                          \
+		return (p->lo || !number_##index(p->structure, 0)) &&                              \
+		       (p->hi < p->rows || number_##index(p->structure, p->rows) == p->count);     \
 	}
 STRUCTURE(i32)
 STRUCTURE(i64)
@@ -306,7 +312,7 @@ STRUCTURE(i64)
 	static bool product_##t##_##index(const struct sparse_patch *p)                            \
 	{                                                                                          \
 		enum { all = BLOCK / sizeof(t) };                                                  \
-		bool sound = true;                                                                 \
+		bool sound = ends_##index(p);                                                      \
 		i64 c = 0;                                                                         \
                                                                                                    \
 		if (p->from_column == (i64)sizeof(t)) {                                            \

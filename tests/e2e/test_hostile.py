@@ -281,16 +281,17 @@ def numbers(t, out, n, start=0, step=1):
     return t.op("ARANGE", out, [1 << 31 | DTYPE["INT64"]] * 2, [start & BIG, step & BIG, n], "INT64")
 
 
-@pytest.mark.parametrize("start, step, right", [
-    (0, 0, True), (0, 1, False), (1, 0, True), (0, -1, False), (1 << 62, 1, False), (-5, 0, False),
-    (-(1 << 63), 1 << 62, False), (8, 0, True), (9, 0, False), ((1 << 63) - 1, 0, False)])
+@pytest.mark.parametrize("start, step, rows, right", [
+    (0, 1, 7, True), (0, 1, 6, False), (0, 0, 7, False), (1, 0, 7, False), (1, 1, 9, False), (0, -1, 7, False),
+    (0, 2, 20, False), (3, 0, 7, False), (1 << 62, 1, 7, False), (-5, 0, 7, False), (-(1 << 63), 1 << 62, 7, False),
+    ((1 << 63) - 1, 0, 7, False)])
 @pytest.mark.parametrize("columns", [(), (1,), (3,), (40,)])
-def test_a_structure_that_lies(siege, start, step, right, columns):
+def test_a_structure_that_lies(siege, start, step, rows, right, columns):
     """The worker looks at each number of it: nothing beyond the operands is touched, and only this
     client is told."""
     with Raw(siege.daemon.socket) as c:
-        # Rows that begin in order and among the entries have what they say, be it nothing.
-        t = numbers(Trace().full(1, [8]), 2, 12, start, step).full(3, [5, *columns])
+        # Three rows of an entry each, of columns 4 to 6, where it is right.
+        t = numbers(Trace().full(1, [3]), 2, 7, start, step).full(3, [rows, *columns])
         t.op("SPARSE", 4, [1, 2, 3]).op("SQRT", 5, [4])
         c.request(t.message())
         (code, text, _), = c.read(10, 5).extents()

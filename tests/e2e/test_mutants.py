@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the CUDA worker's calls of the driver, of cuBLAS, cuFFT and cuSOLVER: each is found, by the stand-in or in the results."""
+"""Mistakes in the CUDA worker's calls of the driver, of cuBLAS, cuFFT, cuSOLVER and cuSPARSE: each is found, by the stand-in or in the results."""
 
 import pathlib
 import re
@@ -22,6 +22,7 @@ def signs(mutant, tmp_path):
     env = {"BRAZE_LIBCUDA": str(driver), "BRAZE_LIBCUFFT": str(find_standin() / "libmutant_cufft.so"),
            "BRAZE_LIBCUBLAS": str(find_standin() / "libmutant_cublas.so"),
            "BRAZE_LIBCUSOLVER": str(find_standin() / "libmutant_cusolver.so"),
+           "BRAZE_LIBCUSPARSE": str(find_standin() / "libmutant_cusparse.so"),
            "BRAZE_MUTANT": mutant, "BRAZE_WORKER_SPIN_US": "100000"}
     # Its clock is so slow that products are made of pieces.
     with Gpu(race=1, delay_us=300, khz=1, log=log, env=env, settings={"worker_env": "BRAZE_MUTANT"}) as gpu:

@@ -58,8 +58,8 @@ static void usage(FILE *out)
 	      "  --cache FOLDER   compiled kernels are taken from here and kept (absolute path)\n"
 	      "  --json FILE      results and figures as JSON too\n"
 	      "The daemon is BRAZE_DAEMON, or brazed beside this program. BRAZE_LIBCUDA,\n"
-	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS, BRAZE_LIBCUFFT, BRAZE_LIBCUSOLVER name libraries, "
-	      "BRAZE_CUDA_PATHS folders of them.\n",
+	      "BRAZE_NVRTC, BRAZE_LIBCUBLAS, BRAZE_LIBCUFFT, BRAZE_LIBCUSOLVER, BRAZE_LIBCUSPARSE "
+	      "name\nlibraries, BRAZE_CUDA_PATHS folders of them.\n",
 	      out);
 }
 

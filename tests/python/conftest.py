@@ -17,7 +17,8 @@ pytest.register_assert_rewrite("harness")
 from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
 
 # Where the machine's own driver and its libraries lie (BRAZE_TEST_DRIVER=own).
-OF_LIBRARIES = ("BRAZE_LIBCUDA", "BRAZE_NVRTC", "BRAZE_LIBCUBLAS", "BRAZE_LIBCUFFT", "BRAZE_LIBCUSOLVER", "BRAZE_CUDA_PATHS")
+OF_LIBRARIES = ("BRAZE_LIBCUDA", "BRAZE_NVRTC", "BRAZE_LIBCUBLAS", "BRAZE_LIBCUFFT", "BRAZE_LIBCUSOLVER", "BRAZE_LIBCUSPARSE",
+                "BRAZE_CUDA_PATHS")
 
 
 def new_daemon():

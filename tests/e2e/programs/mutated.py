@@ -95,6 +95,20 @@ def factors():
     close(u * s[:, None] @ vh, tall)
 
 
+def sparse():
+    starts = numpy.concatenate(([0], numpy.cumsum(numpy.arange(64) % 5)))
+    names = numpy.arange(starts[-1]) * 7 % 40
+    entries = numpy.arange(starts[-1]) % 9 - 4.0
+    a, dense = braze.sparse((entries, names, starts), shape=(64, 40)), numpy.zeros((64, 40))
+    numpy.add.at(dense, (numpy.repeat(numpy.arange(64), numpy.arange(64) % 5), names), entries)
+    x = numpy.arange(40.0 * 12).reshape(40, 12) % 11
+    for _ in range(2):
+        same(a @ np.asarray(x[:, 3].copy()), dense @ x[:, 3])
+        same(a @ np.asarray(x), dense @ x)
+        same((a @ (np.asarray(x) + 1)) * 2, dense @ (x + 1) * 2)
+        same(a @ np.asarray(x.T.copy()).T, dense @ x)
+
+
 def memory():
     keep = [np.asarray(numpy.arange(100000)) * k for k in range(2, 9)]
     braze.wait(*keep)
@@ -115,6 +129,6 @@ def memory():
     same(braze.asarray(foreign_gpu.Giver(numpy.arange(9000.0))) + 1, numpy.arange(9000.0) + 1)
 
 
-for part in (turns, beside, products, transforms, factors, memory, turns):
+for part in (turns, beside, products, transforms, factors, sparse, memory, turns):
     part()
 print("right")
