@@ -357,10 +357,10 @@ static enum status sparse(struct cuda_run *run, uint32_t i, const struct cuda_ca
 	struct slice x;
 	enum status st = aim(&x, run, i, c, err);
 
-	if (st == OK)
-		st = cuda_memory_take(l, &x.args.part, bytes, &free_bytes, err);
 	if (st != OK)
 		return st;
+	if (cuda_memory_take(l, &x.args.part, bytes, &free_bytes, NULL) != OK)
+		return launch_all(&x, run, i, err); /* which takes none */
 	p->starts = x.args.part + AREA_ALIGNED;
 	p->names = p->starts + starts;
 	x.range[x.nrange++] = (struct cuda_order_range){x.args.part, x.args.part + bytes, true};

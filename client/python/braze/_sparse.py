@@ -35,10 +35,12 @@ def _upcast(a, b):
 class _Rows:
     """A matrix by its rows."""
 
-    __slots__ = ("cast", "count", "entries", "shape", "structure")
+    __slots__ = ("cast", "count", "entries", "plain", "shape", "structure")
 
     def __init__(self, shape, entries, structure):
         self.shape = shape
+        # The type whose products need no cast, of a matrix that has elements.
+        self.plain = entries.dtype if entries.dtype in _LOOPS and shape[0] and entries.shape[0] else None
         self.entries = _core.set_writing(entries, 1)
         self.structure = _core.set_writing(structure, 1)
         self.count = entries.shape[0]
@@ -61,6 +63,8 @@ class _Rows:
 
     def product(self, x):
         """With columns that fit, by the operation."""
+        if self.plain is not None and x.dtype == self.plain and x.size:
+            return _core.sparse_matmul(self.entries, self.structure, x)
         dtype = _upcast(self.entries.dtype, x.dtype)
         shape = self.shape[:1] + x.shape[1:]
         if not self.count or 0 in shape:
@@ -161,6 +165,9 @@ class Sparse:
         return self @ other
 
     def __matmul__(self, x):
+        rows = self._pair[self._side]
+        if type(x) is ndarray and rows and x.ndim in (1, 2) and x.shape[0] == rows.shape[1]:
+            return rows.product(x)
         _refuse_scalar(x)
         if isinstance(x, Sparse) or hasattr(x, "tocsr"):
             raise TypeError("braze multiplies sparse matrices with dense arrays: "
