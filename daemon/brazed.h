@@ -12,9 +12,9 @@
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
  * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
- * for who asks); lend.c gives clients memory of a device; publish.c has arrays of several clients,
- * kernels.c has texts compiled for them. They and ctl/ are the only ones that see all of them.  One
- * loop thread owns everything below. */
+ * for who asks); lend.c gives clients memory of a device, carry.c values from one to another;
+ * publish.c has arrays of several clients, kernels.c has texts compiled for them. They and ctl/ are
+ * the only ones that see all of them.  One loop thread owns everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
@@ -290,6 +290,13 @@ void kernels_each(const struct session *s,
 /* Answers, now or later. */
 enum status lend_ask(struct session *s, const struct decode_export *r, struct err *err) MUST_USE;
 
+/* ---- carry.c: values from device to device ---- */
+
+/* Begin to bring a stored value, which the host has not, to this device from another one that it
+ * reaches (device_reaches) and where there is room.  E_...: that cannot be now. */
+enum status carry_value(struct session *s, struct storage *st, struct device *to,
+			struct err *err) MUST_USE;
+
 /* ---- dispatch.c: a planned job to a device and back ---- */
 
 /* Make the devices that the configuration names ("auto", "cpu", "cuda:0,cuda:1"). */
@@ -300,6 +307,8 @@ void dispatch_name_devices(struct brazed *d, const struct config *config);
 void dispatch_close(struct brazed *d);
 /* Device of this name, from 1 on; 0: there is none. */
 uint8_t dispatch_device(const struct brazed *d, const char *name);
+/* A transfer of the session has ended, which was one of its jobs. */
+void dispatch_transferred(struct session *s);
 /* A job is over, whether it has run or not: settle, answer, free. */
 void dispatch_end(struct job *j, enum job_end end, const struct err *err);
 /* Takes j with a reference to its plan. */

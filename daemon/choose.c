@@ -31,9 +31,9 @@ struct lie {
 /* Has the device the value, or will it when what is in flight is done? */
 static bool is_mirrored(const struct storage *st, const struct device *dev)
 {
-	const struct mirror *m = st ? st->mirror : NULL;
+	const struct mirror *m = st ? mirror_on(st, dev) : NULL;
 
-	if (!m || m->device != dev)
+	if (!m)
 		return false;
 	return m->valid || m->arriving || (st->writing && st->writer == dev->index + 1);
 }

@@ -29,6 +29,19 @@
 
 /* ---- Devices ---- */
 
+/* Another name for the same GPU: two workers would each take all of its memory for theirs. */
+static const struct device *twin_of(const struct device *dev)
+{
+	for (uint32_t i = 1; i < dev->brazed->ndevice && *dev->uuid; i++) {
+		const struct device *other = &dev->brazed->device[i];
+
+		if (other != dev && other->state == DEVICE_USABLE &&
+		    !strcmp(other->uuid, dev->uuid))
+			return other;
+	}
+	return NULL;
+}
+
 static void on_hello(void *data, const struct command_hello *h)
 {
 	struct device *dev = data;
@@ -37,6 +50,7 @@ static void on_hello(void *data, const struct command_hello *h)
 	dev->units = h->units;
 	dev->double_ratio = h->double_ratio;
 	dev->exports = h->exports != 0;
+	dev->peers = h->peers;
 	dev->fourier = h->fourier != 0;
 	dev->factors = h->factors != 0;
 	dev->memory_rate = h->memory_rate;
@@ -46,8 +60,11 @@ static void on_hello(void *data, const struct command_hello *h)
 	snprintf(dev->model, sizeof dev->model, "%.*s", (int)sizeof h->name - 1, h->name);
 	snprintf(dev->uuid, sizeof dev->uuid, "%.*s", (int)sizeof h->uuid - 1, h->uuid);
 	snprintf(dev->text, sizeof dev->text, "%.*s", (int)sizeof h->text - 1, h->text);
-	dev->state = h->status == OK ? DEVICE_USABLE : DEVICE_UNUSABLE;
-	if (h->status == OK)
+	dev->state = h->status == OK && !twin_of(dev) ? DEVICE_USABLE : DEVICE_UNUSABLE;
+	if (h->status == OK && twin_of(dev))
+		snprintf(dev->text, sizeof dev->text, "it is the same GPU as %s",
+			 twin_of(dev)->name);
+	if (dev->state == DEVICE_USABLE)
 		log_info("dispatch", "%s: %s, code for %u, %llu MiB", dev->name, dev->model,
 			 backend_number(h->arch), (unsigned long long)(h->memory_bytes >> 20));
 	else
@@ -312,38 +329,50 @@ struct transfer {
 	struct executor_copy copy;
 	struct session *session;
 	struct storage *storage;
+	struct device *device;
+	struct mirror *mirror; /* it has one user more, while the device's worker lives */
 };
 
-static void fetched(struct executor_job *run, enum job_end end, const struct err *why)
+void dispatch_transferred(struct session *s)
 {
-	struct transfer *t = run->data;
-	struct session *s = t->session;
 	struct brazed *d = s->d;
-	struct storage *st = t->storage;
 
-	st->fetching = 0;
-	if (end == JOB_DONE) {
-		st->host = 1;
-	} else if (end == JOB_FAILED && st->mirror) {
-		log_error("dispatch", "a transfer to the host failed: %s", why ? why->text : "?");
-		st->mirror->valid = 0;
-	}
-	if (st->mirror)
-		mirror_release(st->mirror);
-	storage_unref(&s->trace, st);
-	free(t);
 	if (s->conn)
 		pipeline_answer(s, NULL);
 	go_on(s);
 	wake_crowded(d);
 }
 
+static void fetched(struct executor_job *run, enum job_end end, const struct err *why)
+{
+	struct transfer *t = run->data;
+	struct session *s = t->session;
+	struct storage *st = t->storage;
+	/* A worker that died took its mirrors along; none comes while it is `fetching`. */
+	struct mirror *m = mirror_on(st, t->device) == t->mirror ? t->mirror : NULL;
+
+	st->fetching = 0;
+	if (end == JOB_DONE) {
+		st->host = 1;
+	} else if (end == JOB_FAILED && m) {
+		log_error("dispatch", "a transfer to the host failed: %s", why ? why->text : "?");
+		m->valid = 0;
+	}
+	if (m)
+		mirror_release(m);
+	storage_unref(&s->trace, st);
+	free(t);
+	dispatch_transferred(s);
+}
+
 enum status dispatch_fetch(struct session *s, struct storage *st, struct err *err)
 {
-	struct mirror *m = st->mirror;
+	struct mirror *m = mirror_source(st);
 	struct transfer *t;
 	enum status status;
 
+	if (!m)
+		return err_set(err, E_LOST, "lost: the array was only on a device that failed");
 	session_quota(s);
 	status = storage_place(&s->trace, st, err);
 	if (status)
@@ -351,6 +380,8 @@ enum status dispatch_fetch(struct session *s, struct storage *st, struct err *er
 	t = xcalloc(1, sizeof *t);
 	t->session = s;
 	t->storage = storage_ref(st);
+	t->device = m->device;
+	t->mirror = m;
 	t->copy = (struct executor_copy){
 		.from = mirror_place(m), .to = job_host_place(st, s->region), .bytes = st->bytes};
 	t->run = (struct executor_job){.plan = &t->nothing,
@@ -497,7 +528,9 @@ static enum start make_room(struct job *j)
 	}
 	if (st)
 		return over_limit(j, &err);
+	job_keep_inputs(j, 1);
 	room = ask_room(dev, bytes, &victim);
+	job_keep_inputs(j, -1);
 	if (room == ROOM_YES)
 		return STARTED;
 	if (room == ROOM_NEVER)
@@ -573,6 +606,24 @@ static enum start device_there(struct job *j)
 	return STARTED;
 }
 
+/* An input from another device; by way of the host where it cannot come at once. */
+static enum start bring(struct job *j, struct storage *input)
+{
+	struct session *s = j->session;
+	struct mirror *victim = NULL;
+	bool room = mirror_on(input, j->device) != NULL;
+	struct err err = {0};
+	enum status st;
+
+	job_keep_inputs(j, 1);
+	room = room || device_make_room(j->device, input->bytes, &victim) == ROOM_YES;
+	job_keep_inputs(j, -1);
+	if (room && !carry_value(s, input, j->device, &err))
+		return WAITS;
+	st = dispatch_fetch(s, input, &err);
+	return st ? give_up(j, st, &err) : WAITS;
+}
+
 /* STARTED: its inputs lie where they can be used. */
 static enum start inputs_there(struct job *j)
 {
@@ -586,6 +637,8 @@ static enum start inputs_there(struct job *j)
 		return STARTED;
 	case JOB_WAIT:
 		return WAITS;
+	case JOB_CARRY_FIRST:
+		return bring(j, fetch);
 	case JOB_FETCH_FIRST:
 		st = dispatch_fetch(s, fetch, &err);
 		return st ? give_up(j, st, &err) : WAITS;

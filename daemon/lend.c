@@ -33,7 +33,7 @@ static void lent(void *data, int fd, uint64_t bytes, const struct err *err)
 	struct session *s = l->session;
 	struct array *a = trace_array(&s->trace, l->id);
 	/* A worker that died took its mirrors along. */
-	struct mirror *m = l->storage->mirror == l->mirror ? l->mirror : NULL;
+	struct mirror *m = mirror_on(l->storage, l->device) == l->mirror ? l->mirror : NULL;
 
 	if (fd < 0 && a && a->exported == l->storage)
 		trace_export_end(&s->trace, a);
@@ -43,6 +43,8 @@ static void lent(void *data, int fd, uint64_t bytes, const struct err *err)
 		reply_failure(s->conn, l->ticket, err);
 	if (fd >= 0)
 		close(fd);
+	if (m && fd >= 0)
+		mirror_resize(m, bytes);
 	if (m)
 		mirror_release(m);
 	storage_unref(&s->trace, l->storage);
@@ -91,18 +93,21 @@ static enum status room(struct session *s, uint64_t bytes, struct err *err)
 /* ---- A value that is there ---- */
 
 /* What was only copied there to be read is the host's. */
-static bool is_there(const struct storage *at)
+static struct mirror *is_there(const struct storage *at)
 {
-	const struct mirror *m = at->mirror;
+	struct mirror *m = at->mirror;
 
-	return m && m->valid && m->device->exports && at->made_on == m->device->index + 1;
+	while (m && at->made_on != m->device->index + 1)
+		m = m->other;
+	return m && m->valid && m->device->exports ? m : NULL;
 }
 
 /* Where is it? */
 static void look(const struct session *s, uint64_t ticket, const struct version *v)
 {
-	bool there = v->state == VERSION_STORED && v->bytes && is_there(v->storage);
-	const struct device *d = there ? v->storage->mirror->device : NULL;
+	const struct mirror *m =
+		v->state == VERSION_STORED && v->bytes ? is_there(v->storage) : NULL;
+	const struct device *d = m ? m->device : NULL;
 
 	reply_exported(s->conn, ticket, 0, d ? d->name : "", d ? d->uuid : "", -1);
 }
@@ -123,8 +128,8 @@ static void lend_value(struct session *s, const struct decode_export *r, const s
 	} else if (!a->exported && room(s, v->bytes, &err)) {
 		reply_failure(s->conn, r->ticket, &err);
 	} else {
-		at->mirror->users++;
-		lend(s, r->ticket, r->id, at->mirror);
+		is_there(at)->users++;
+		lend(s, r->ticket, r->id, is_there(at));
 	}
 }
 

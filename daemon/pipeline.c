@@ -359,6 +359,9 @@ static bool at_hand(struct session *s, const struct ticket *t, struct err *err)
 		if (!ticket_brings(t, v))
 			continue;
 		all = false;
+		/* What its last worker took along may be on its way to another one. */
+		if (v->storage->carrying && !mirror_source(v->storage))
+			continue;
 		if (!v->storage->fetching && dispatch_fetch(s, v->storage, err))
 			break;
 	}
@@ -373,8 +376,7 @@ static void hand_over(struct session *s, const struct ticket *t)
 	if (t->kind != TICKET_FENCE || v->state != VERSION_STORED)
 		return;
 	v->storage->reads = 0;
-	if (v->storage->mirror)
-		v->storage->mirror->valid = 0;
+	mirror_outdate(v->storage, NULL);
 	version_forget_uses(&s->trace, v);
 }
 

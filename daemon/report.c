@@ -142,6 +142,28 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 
 static const char *const device_state[] = {"starting", "usable", "unusable"};
 
+/* From which other GPUs values come without the host, and what that has shown. */
+static void put_peers(cJSON *out, const struct device *dev)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "peers");
+
+	for (uint32_t i = 1; i < dev->brazed->ndevice; i++) {
+		const struct device *from = &dev->brazed->device[i];
+		const struct device_peer *p = &dev->peer[i];
+		cJSON *row = NULL;
+
+		if (!dev->index || from == dev)
+			continue;
+		row = cJSON_CreateObject();
+		cJSON_AddStringToObject(row, "from", from->name);
+		cJSON_AddBoolToObject(row, "reached", device_reaches(dev, from));
+		cJSON_AddNumberToObject(row, "rate", p->bytes_us * 1e6);
+		cJSON_AddNumberToObject(row, "values", (double)p->carried);
+		cJSON_AddNumberToObject(row, "bytes", (double)p->carried_bytes);
+		cJSON_AddItemToArray(list, row);
+	}
+}
+
 static void put_device(cJSON *list, const struct device *dev, const struct executor_stats *x)
 {
 	cJSON *row = cJSON_CreateObject();
@@ -161,6 +183,7 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "memory_rate", (double)dev->memory_rate);
 	cJSON_AddNumberToObject(row, "upload_rate", x->up_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
+	put_peers(row, dev);
 	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
 	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
 	cJSON_AddNumberToObject(row, "packets", (double)x->packets);

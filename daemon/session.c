@@ -30,7 +30,7 @@ void session_later(struct session *s)
 {
 	struct session **at = &s->d->chores;
 
-	if (s->chore)
+	if (s->chore || !s->d->idle) /* or all is over */
 		return;
 	while (*at)
 		at = &(*at)->next_chore;
@@ -430,6 +430,7 @@ void session_start_all(struct brazed *d)
 void session_finish_all(struct brazed *d)
 {
 	uv_close((uv_handle_t *)d->idle, (uv_close_cb)free);
+	d->idle = NULL;
 }
 
 void session_stop_all(struct brazed *d)

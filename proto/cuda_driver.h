@@ -292,6 +292,7 @@ typedef struct {
 	CALL(cuDeviceGetPCIBusId, (char *id, int length, CUdevice device))                         \
 	CALL(cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                               \
 	CALL(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device))    \
+	CALL(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer))                    \
 	CALL(cuDeviceGetDefaultMemPool, (CUmemoryPool * pool, CUdevice device))                    \
 	CALL(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                     \
 	CALL(cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                      \

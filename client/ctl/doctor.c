@@ -155,6 +155,24 @@ static void check_rates(const cJSON *dev)
 	     up, down);
 }
 
+/* How arrays come here from other GPUs. */
+static void check_peers(const cJSON *dev)
+{
+	const cJSON *peer;
+
+	cJSON_ArrayForEach(peer, cJSON_GetObjectItemCaseSensitive(dev, "peers"))
+	{
+		const char *name = show_string(dev, "name"), *from = show_string(peer, "from");
+		char rate[32];
+
+		put_rate(rate, sizeof(rate), peer, "rate");
+		if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(peer, "reached")))
+			line("ok", "%s: copies from %s go past the host, %s", name, from, rate);
+		else
+			line("ok", "%s: copies from %s go by way of the host", name, from);
+	}
+}
+
 /* Devices beside the CPU: what they are, or why they cannot be used. */
 static void check_devices(const cJSON *status)
 {
@@ -171,6 +189,7 @@ static void check_devices(const cJSON *status)
 			     show_string(dev, "model"), show_number(dev, "arch") / 10,
 			     show_number(dev, "memory_bytes") / 1048576, show_string(dev, "text"));
 			check_rates(dev);
+			check_peers(dev);
 		} else {
 			line("warn", "%s is %s: %s", name, state, show_string(dev, "text"));
 		}

@@ -32,6 +32,10 @@ enum command_kind {
 	CMD_DEVICE_EXPORT, /* id: of such a region; ticket: a number: its memory is to be had by a
 			      descriptor, once all that was sent before is done; answered by
 			      DONE_EXPORT with the same ticket */
+	CMD_DEVICE_IMPORT, /* + fd, as it came with a DONE_EXPORT of another device's worker; id;
+			      ticket: client; arg: bytes; peer: that device's number in the
+			      driver.  Its memory becomes such a region, until it is dropped.
+			      One that cannot be had fails the runs that name it */
 	CMD_DEVICE_CLEAR,  /* id: of such a region all bytes are 0 before the client's next run */
 	CMD_RELEASE,	   /* id; ticket: offset, arg: bytes: that memory is going to be given
 			      back, so let go of its pages; answered by DONE_RELEASE with the
@@ -60,7 +64,7 @@ struct command {
 	uint32_t bytes; /* of the whole packet */
 	uint64_t ticket;
 	uint32_t id;
-	uint32_t pad;
+	uint32_t peer; /* of CMD_DEVICE_IMPORT */
 	uint64_t arg;
 };
 
@@ -81,7 +85,8 @@ struct command_hello {
 	uint32_t fourier;      /* it has a library of Fourier transforms */
 	uint32_t factors;      /* it has a library of factors of matrices */
 	uint32_t pad;
-	char uuid[48]; /* "GPU-..." as the driver's tools write it; "": unknown */
+	uint64_t peers; /* bit n: it can read the memory of the driver's device n */
+	char uuid[48];	/* "GPU-..." as the driver's tools write it; "": unknown */
 	char name[64];
 	char text[LIMIT_ERROR_TEXT];
 };

@@ -121,6 +121,9 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	c->exports = c->api.exports &&
 		     attribute(c, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) &&
 		     attribute(c, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
+	c->imports =
+		c->exports && c->api.cuMemImportFromShareableHandle && c->api.cuDeviceCanAccessPeer;
+	c->peers = cuda_import_peers(c, count);
 	if (!attribute(c, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED))
 		c->pin_limit = 0;
 	if (c->arch < OLDEST_ARCH || c->units == 0)

@@ -21,8 +21,8 @@ static CUmemAllocationProp prop_of(const struct cuda *c)
 				     .location = {CU_MEM_LOCATION_TYPE_DEVICE, c->device}};
 }
 
-static void let_go(struct cuda *c, CUdeviceptr at, uint64_t bytes,
-		   CUmemGenericAllocationHandle memory, bool mapped)
+void cuda_export_let_go(struct cuda *c, CUdeviceptr at, uint64_t bytes,
+			CUmemGenericAllocationHandle memory, bool mapped)
 {
 	if (mapped)
 		cuda_context_expect(c, c->api.cuMemUnmap(at, bytes), "unmapping memory");
@@ -54,7 +54,7 @@ static CUresult take(struct cuda *c, CUdeviceptr *out, CUmemGenericAllocationHan
 	if (rc == CUDA_SUCCESS)
 		*out = at;
 	else
-		let_go(c, at, bytes, *memory, mapped);
+		cuda_export_let_go(c, at, bytes, *memory, mapped);
 	return rc;
 }
 
@@ -95,7 +95,7 @@ static enum status move(struct cuda_lane *l, struct cuda_region *g, struct err *
 			err, "clearing memory");
 	if (st != OK) {
 		cuda_context_expect(c, c->api.cuStreamSynchronize(l->stream), "waiting");
-		let_go(c, at, bytes, memory, true);
+		cuda_export_let_go(c, at, bytes, memory, true);
 		return st;
 	}
 	cuda_memory_give(l, g->addr, g->bytes);
@@ -167,6 +167,6 @@ void cuda_export_drop(struct cuda_lane *l, struct cuda_region *g)
 	l->patient = true; /* unmapping waits for nothing: what uses it must be over */
 	cuda_context_expect(c, c->api.cuStreamSynchronize(l->stream), "waiting");
 	l->patient = false;
-	let_go(c, g->addr, g->shared_bytes, g->shared, true);
+	cuda_export_let_go(c, g->addr, g->shared_bytes, g->shared, true);
 	atomic_fetch_sub(&c->used, g->bytes);
 }

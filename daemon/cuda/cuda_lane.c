@@ -212,11 +212,14 @@ static void lane_ready(struct cuda_lane *l)
 
 static void do_item(struct cuda_lane *l, struct cuda_item *item)
 {
-	if (item->kind == ITEM_ALLOC || item->kind == ITEM_RUN)
+	if (item->kind == ITEM_ALLOC || item->kind == ITEM_IMPORT || item->kind == ITEM_RUN)
 		lane_ready(l);
 	switch (item->kind) {
 	case ITEM_ALLOC:
 		cuda_region_take(l, item->region, item->arg);
+		break;
+	case ITEM_IMPORT:
+		cuda_import_region(l, item);
 		break;
 	case ITEM_CLEAR:
 		cuda_region_clear(l, item->region);
@@ -400,21 +403,27 @@ struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client)
 	return l;
 }
 
-void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t region, uint64_t arg,
-		    struct cuda_run *run)
+void cuda_lane_give_item(struct cuda_lane *l, const struct cuda_item *like)
 {
 	struct cuda_item *item = xcalloc(1, sizeof *item);
 
-	*item = (struct cuda_item){.kind = kind, .region = region, .arg = arg, .run = run};
-	if (run)
-		run->lane = l;
-	cuda_tune_arrive(l->c, run != NULL);
+	*item = *like;
+	if (item->run)
+		item->run->lane = l;
+	cuda_tune_arrive(l->c, item->run != NULL);
 	pthread_mutex_lock(&l->lock);
 	*l->tail = item;
 	l->tail = &item->next;
 	atomic_fetch_add(&l->queued, 1);
 	pthread_cond_signal(&l->more);
 	pthread_mutex_unlock(&l->lock);
+}
+
+void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t region, uint64_t arg,
+		    struct cuda_run *run)
+{
+	cuda_lane_give_item(
+		l, &(struct cuda_item){.kind = kind, .region = region, .arg = arg, .run = run});
 }
 
 /* With the lane's lock held.  A word that is not there yet: nothing was launched. */

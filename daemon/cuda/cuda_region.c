@@ -121,7 +121,9 @@ void cuda_region_drop(struct cuda_lane *l, uint32_t id)
 {
 	struct cuda_region *g = cuda_table_take(&l->regions, id);
 
-	if (g && g->shared_bytes)
+	if (g && g->imported)
+		cuda_import_drop(l, g);
+	else if (g && g->shared_bytes)
 		cuda_export_drop(l, g);
 	else if (g && g->addr)
 		cuda_memory_give(l, g->addr, g->bytes);
@@ -137,6 +139,29 @@ static struct cuda_host *find_host(const struct cuda_run *run, uint32_t id)
 	return NULL;
 }
 
+/* Do bytes [lo, hi) around the place leave its region? */
+static bool leaves(const struct command_place *place, uint64_t bytes, int64_t lo, int64_t hi)
+{
+	int64_t first = 0, last = 0;
+
+	return place->offset > bytes ||
+	       __builtin_add_overflow((int64_t)place->offset, lo, &first) ||
+	       __builtin_add_overflow((int64_t)place->offset, hi, &last) || first < 0 ||
+	       last < first || (uint64_t)last > bytes;
+}
+
+/* There is no memory behind the region. */
+static enum status refuse(const struct cuda_run *run, const struct cuda_region *g, struct err *err)
+{
+	if (g->why)
+		return err_set(err, g->why->code, "%s", g->why->text);
+	return err_set(err, E_NOMEM,
+		       "%s: %llu bytes were asked for, %llu were free; free arrays or work on "
+		       "smaller ones",
+		       run->lane->c->name, (unsigned long long)g->bytes,
+		       (unsigned long long)g->free_bytes);
+}
+
 enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *run,
 				const struct command_place *place, int64_t lo, int64_t hi,
 				struct err *err)
@@ -145,24 +170,17 @@ enum status cuda_region_resolve(struct cuda_spot *out, const struct cuda_run *ru
 	const struct cuda_region *g =
 		h ? NULL : cuda_table_find(&run->lane->regions, place->region);
 	uint64_t bytes = h ? h->bytes : g ? g->bytes : 0;
-	int64_t first = 0, last = 0;
 
 	if (!h && !g)
 		return err_set(err, E_INTERNAL, "region %u is not this client's", place->region);
-	if (place->offset > bytes || __builtin_add_overflow((int64_t)place->offset, lo, &first) ||
-	    __builtin_add_overflow((int64_t)place->offset, hi, &last) || first < 0 ||
-	    last < first || (uint64_t)last > bytes)
+	if (leaves(place, bytes, lo, hi))
 		return err_set(
 			err, E_INTERNAL,
 			"bytes [%lld, %lld) around offset %llu leave region %u of %llu bytes",
 			(long long)lo, (long long)hi, (unsigned long long)place->offset,
 			place->region, (unsigned long long)bytes);
-	if (g && g->absent)
-		return err_set(err, E_NOMEM,
-			       "%s: %llu bytes were asked for, %llu were free; free arrays or work "
-			       "on smaller ones",
-			       run->lane->c->name, (unsigned long long)bytes,
-			       (unsigned long long)g->free_bytes);
+	if (g && (g->why || g->absent))
+		return refuse(run, g, err);
 	*out = (struct cuda_spot){
 		.host = h, .offset = place->offset, .addr = g ? g->addr + place->offset : 0};
 	return OK;

@@ -132,15 +132,33 @@ static void region_drop(struct cuda *c, uint32_t id)
 	cuda_region_unmap(c, id);
 }
 
-static void region_take(struct cuda *c, const struct command *head)
+/* A region of this client, which begins with the item. */
+static void region_begin(struct cuda *c, uint64_t client, const struct cuda_item *item)
 {
 	struct cuda_lane *l = NULL;
 
-	region_drop(c, head->id);
-	l = cuda_lane_of(c, head->ticket);
+	region_drop(c, item->region);
+	l = cuda_lane_of(c, client);
 	l->nregion++;
-	cuda_table_put(&c->owners, head->id, l);
-	cuda_lane_give(l, ITEM_ALLOC, head->id, head->arg, NULL);
+	cuda_table_put(&c->owners, item->region, l);
+	cuda_lane_give_item(l, item);
+}
+
+static void region_take(struct cuda *c, const struct command *head)
+{
+	region_begin(c, head->ticket,
+		     &(struct cuda_item){.kind = ITEM_ALLOC, .region = head->id, .arg = head->arg});
+}
+
+/* Owns fd. */
+static void region_import(struct cuda *c, const struct command *head, int fd)
+{
+	region_begin(c, head->ticket,
+		     &(struct cuda_item){.kind = ITEM_IMPORT,
+					 .region = head->id,
+					 .fd = fd,
+					 .peer = head->peer,
+					 .arg = head->arg});
 }
 
 static void region_clear(struct cuda *c, uint32_t id)
@@ -231,6 +249,10 @@ static void do_packet(struct cuda *c, const char *packet, size_t bytes, int fd)
 		cuda_code_load(c, head->id, fd, head->arg);
 		fd = -1;
 		break;
+	case CMD_DEVICE_IMPORT:
+		region_import(c, head, fd);
+		fd = -1;
+		break;
 	case CMD_GEOMETRY:
 		cuda_tune_accept(c, packet, bytes);
 		break;
@@ -284,6 +306,7 @@ static void say_hello(struct cuda *c, const struct err *err)
 				      .exports = c->exports,
 				      .fourier = c->fourier,
 				      .factors = c->factors,
+				      .peers = c->peers,
 				      .again = err->code != OK && cuda_error_passes(c->api.failed)};
 
 	memcpy(hello.name, c->name, sizeof hello.name);

@@ -115,7 +115,9 @@ struct cuda_region {
 	/* Not 0: memory that other processes may have, of so many bytes (cuda_export.c). */
 	uint64_t shared_bytes;
 	CUmemGenericAllocationHandle shared;
-	bool absent; /* it could not be had; free_bytes were free then */
+	bool imported;	 /* of another device (cuda_import.c) ... */
+	struct err *why; /* ... and it cannot be had; or NULL */
+	bool absent;	 /* it could not be had; free_bytes were free then */
 	uint64_t free_bytes;
 };
 
@@ -268,13 +270,23 @@ _Static_assert(CUDA_VOLLEY <= CUDA_ORDER_STEPS, "a step has a launch at least");
 
 /* ---- lanes -------------------------------------------------------------------------- */
 
-enum cuda_item_kind { ITEM_ALLOC, ITEM_CLEAR, ITEM_EXPORT, ITEM_DROP, ITEM_RUN, ITEM_FORGET };
+enum cuda_item_kind {
+	ITEM_ALLOC,
+	ITEM_IMPORT,
+	ITEM_CLEAR,
+	ITEM_EXPORT,
+	ITEM_DROP,
+	ITEM_RUN,
+	ITEM_FORGET
+};
 
 struct cuda_item {
 	struct cuda_item *next;
 	enum cuda_item_kind kind;
 	uint32_t region;
-	uint64_t arg; /* bytes of an allocation; number of an export; job to forget */
+	int fd;	       /* of an import, ... */
+	uint32_t peer; /* ... and the number of the device whose memory it is */
+	uint64_t arg;  /* bytes of an allocation or import; number of an export; job to forget */
 	struct cuda_run *run;
 };
 
@@ -395,6 +407,8 @@ struct cuda {
 	bool fourier;	  /* there is a library of Fourier transforms */
 	bool factors;	  /* there is a library of factors of matrices */
 	bool exports;	  /* it may be given to other processes */
+	bool imports;	  /* memory of other devices can be mapped, ... */
+	uint64_t peers;	  /* ... of those: a bit for each of the driver's numbers */
 	bool pools;	  /* memory comes from pools */
 	bool serves;	  /* it is open; before, errors are those of its start */
 	bool write_value; /* words are written by cuStreamWriteValue32 */
@@ -477,6 +491,17 @@ void cuda_export_region(struct cuda_lane *l, uint32_t id, uint64_t number);
 void cuda_export_drop(struct cuda_lane *l, struct cuda_region *g);
 /* The answer to who asks for what cannot be had.  Any thread. */
 void cuda_export_refuse(struct cuda *c, uint64_t number, const struct err *why);
+
+void cuda_export_let_go(struct cuda *c, CUdeviceptr at, uint64_t bytes,
+			CUmemGenericAllocationHandle memory, bool mapped);
+
+/* cuda_import.c: memory of other devices. */
+/* Does this device reach the memory of the driver's device of that number?  All that it reaches. */
+bool cuda_import_reaches(struct cuda *c, int ordinal);
+uint64_t cuda_import_peers(struct cuda *c, int count);
+/* CMD_DEVICE_IMPORT, with the item's descriptor, which it closes; the region's end.  Issuer. */
+void cuda_import_region(struct cuda_lane *l, const struct cuda_item *item);
+void cuda_import_drop(struct cuda_lane *l, struct cuda_region *g);
 
 /* cuda_pin.c: chunks of arenas known to the driver.  Any thread. */
 /* Bytes from offset on, at most n, that lie in one registered chunk, which the run then
@@ -617,6 +642,8 @@ void cuda_words_finish(struct cuda *c);
 struct cuda_lane *cuda_lane_of(struct cuda *c, uint64_t client);
 /* On the issuer's thread: is there the slot's buffer `edge`?  It is made at its first use. */
 bool cuda_lane_edge(struct cuda_lane *l, struct cuda_slot *s);
+/* A copy of the item; or one of these. */
+void cuda_lane_give_item(struct cuda_lane *l, const struct cuda_item *like);
 void cuda_lane_give(struct cuda_lane *l, enum cuda_item_kind kind, uint32_t region, uint64_t arg,
 		    struct cuda_run *run);
 void cuda_lane_cancel(struct cuda_lane *l, uint64_t job);

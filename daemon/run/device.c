@@ -2,9 +2,15 @@
 /* run/device.c - mirrors: made, found room for, dropped (see device.h). */
 #include "device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../base/xalloc.h"
+
+/* Of memory that others may have a granule; to make and to map one takes as long as two copies of
+ * as much. */
+#define PEER_KIB     2048
+#define PEER_KIB_END (UINT64_C(1) << 50)
 
 static void unlink_mirror(struct mirror *m)
 {
@@ -27,21 +33,68 @@ static void link_newest(struct mirror *m)
 	d->newest = m;
 }
 
-/* A region's number; what it was given before has been freed for long. */
-static uint32_t region_number(struct device *d)
+/* What it was given before has been freed for long. */
+uint32_t device_region_number(struct device *d)
 {
 	d->next_region = (d->next_region + 1) % DEVICE_REGION;
 	return DEVICE_REGION + d->next_region;
 }
 
-struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, uint64_t client)
+static uint64_t room(const struct device *d)
+{
+	return d->used < d->capacity ? d->capacity - d->used : 0;
+}
+
+struct mirror *mirror_on(const struct storage *s, const struct device *d)
 {
 	struct mirror *m = s->mirror;
+
+	while (m && m->device != d)
+		m = m->other;
+	return m;
+}
+
+struct mirror *mirror_source(const struct storage *s)
+{
+	struct mirror *m = s->mirror;
+
+	while (m && !m->valid)
+		m = m->other;
+	return m;
+}
+
+void mirror_outdate(struct storage *s, const struct mirror *but)
+{
+	struct mirror *other;
+
+	for (struct mirror *m = s->mirror; m; m = other) {
+		other = m->other;
+		if (m == but)
+			continue;
+		m->valid = 0;
+		if (but && !m->users)
+			mirror_drop(m);
+	}
+	if (s->carrying)
+		s->carrying = CARRYING_OLD;
+}
+
+bool mirror_busy_elsewhere(const struct storage *s, const struct device *d)
+{
+	for (const struct mirror *m = s->mirror; m; m = m->other)
+		if (m->device != d && m->users)
+			return true;
+	return false;
+}
+
+struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, uint64_t client)
+{
+	struct mirror *m = mirror_on(s, d);
 
 	if (m) {
 		unlink_mirror(m);
 	} else {
-		if (s->bytes > d->capacity - d->used)
+		if (s->bytes > room(d))
 			return NULL;
 		m = xcalloc(1, sizeof *m);
 		*m = (struct mirror){.device = d,
@@ -49,7 +102,8 @@ struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, 
 				     .trace = t,
 				     .bytes = s->bytes ? s->bytes : 1, /* a region has bytes */
 				     .client = client,
-				     .region = region_number(d)};
+				     .other = s->mirror,
+				     .region = device_region_number(d)};
 		s->mirror = m;
 		d->used += m->bytes;
 		executor_device_region(d->executor, m->region, m->bytes, client);
@@ -69,17 +123,37 @@ void mirror_release(struct mirror *m)
 void mirror_drop(struct mirror *m)
 {
 	struct device *d = m->device;
+	struct mirror **at = &m->storage->mirror;
 
 	executor_region_drop(d->executor, m->region);
 	d->used -= m->bytes;
-	m->storage->mirror = NULL;
+	while (*at != m)
+		at = &(*at)->other;
+	*at = m->other;
 	unlink_mirror(m);
 	free(m);
+}
+
+void mirror_resize(struct mirror *m, uint64_t bytes)
+{
+	m->device->used += bytes - m->bytes;
+	m->bytes = bytes;
 }
 
 struct command_place mirror_place(const struct mirror *m)
 {
 	return (struct command_place){.region = m->region};
+}
+
+/* Is this the last place where the value lies? */
+static bool is_only(const struct mirror *m)
+{
+	if (!m->valid || m->storage->host)
+		return false;
+	for (const struct mirror *o = m->storage->mirror; o; o = o->other)
+		if (o != m && o->valid)
+			return false;
+	return true;
 }
 
 enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim)
@@ -89,18 +163,18 @@ enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirro
 	*victim = NULL;
 	if (bytes > d->capacity)
 		return ROOM_NEVER;
-	for (struct mirror *m = d->oldest; m && bytes > d->capacity - d->used; m = newer) {
+	for (struct mirror *m = d->oldest; m && bytes > room(d); m = newer) {
 		newer = m->newer;
 		if (m->users || m->stuck || m->storage->exports)
 			continue;
-		if (!m->storage->host && m->valid) {
+		if (is_only(m)) {
 			*victim = m;
 			return ROOM_LATER;
 		}
 		d->spills++;
 		mirror_drop(m);
 	}
-	return bytes <= d->capacity - d->used ? ROOM_YES : ROOM_LATER;
+	return bytes <= room(d) ? ROOM_YES : ROOM_LATER;
 }
 
 void device_lost(struct device *d)
@@ -109,9 +183,41 @@ void device_lost(struct device *d)
 	while (d->oldest) {
 		struct mirror *m = d->oldest;
 
-		d->lost += m->valid && !m->storage->host;
+		d->lost += is_only(m);
 		mirror_drop(m);
 	}
+}
+
+int device_ordinal(const struct device *d)
+{
+	int n = -1;
+
+	return sscanf(d->name, "cuda:%d", &n) == 1 ? n : -1;
+}
+
+uint64_t device_carried_from(void)
+{
+	static uint64_t bytes = UINT64_MAX;
+
+	if (bytes == UINT64_MAX) {
+		const char *kib = getenv("BRAZE_PEER_KIB");
+
+		bytes = (kib && *kib ? strtoull(kib, NULL, 10) % PEER_KIB_END : PEER_KIB) << 10;
+	}
+	return bytes;
+}
+
+/* Refusals in a row after which nobody asks again. */
+#define PEER_REFUSALS 3
+
+bool device_reaches(const struct device *to, const struct device *from)
+{
+	int there = device_ordinal(from);
+
+	return to != from && to->index && from->index && from->exports &&
+	       from->state == DEVICE_USABLE && to->state == DEVICE_USABLE && there >= 0 &&
+	       there < 64 && (to->peers >> there & 1) &&
+	       to->peer[from->index].refused < PEER_REFUSALS;
 }
 
 uint64_t device_drop_copies(struct device *d, uint64_t client)

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/device.h - devices, and which values lie in their memory.
  *
- * A mirror is the copy of one storage in a device's memory: a region of the
+ * A mirror is the copy of one storage in one device's memory: a region of the
  * device's worker.  The broker alone makes and frees mirrors, as it does extents of
  * the arenas, so it knows what a device holds and what can go when memory is short:
  * mirrors that no job uses, least recently used first, after their values have been
- * fetched where the host has none.
+ * fetched where neither the host nor another device has them.
  *
  * Where a stored value lies, and what moves it:
  *
  *   host  mirror valid
  *    1      -          as after an import, or a run on the CPU
  *    1      1          read on the device (uploaded), or fetched to be read
- *    0      1          made on the device, not asked for by the client
+ *    0      1          made on the device, not asked for by the client; on several: carried
+ *                      from one to the other (carry.c)
  *    0      -          lost with the device: the version fails when it is next used
  *
  * Only jobs and transfers move values, and each belongs to one client, whose runs
- * on one device are done in order.  Loop thread only. */
+ * on one device are done in order.  Who writes a storage in place waits until nobody uses
+ * its mirrors on other devices, which are dropped when that is done.  Loop thread only. */
 #ifndef BRAZE_DEVICE_H
 #define BRAZE_DEVICE_H
 
@@ -47,6 +49,14 @@ struct device {
 	uint64_t capacity, used; /* bytes of mirrors; 0 on the CPU */
 	struct mirror *newest, *oldest;
 	uint64_t spills, fetches, lost; /* mirrors that had to go, were read, went down */
+	/* Other GPUs, by their numbers in the driver: a bit for each whose memory this one can
+	 * read; and by their index here, what copies from there have shown. */
+	uint64_t peers;
+	struct device_peer {
+		uint64_t carried, carried_bytes; /* values that came from there */
+		uint32_t refused;		 /* in a row */
+		double bytes_us;		 /* measured; 0: not yet */
+	} peer[LIMIT_DEVICES];
 	uint32_t next_region;
 	char model[64], uuid[48];
 	char text[LIMIT_ERROR_TEXT];
@@ -54,6 +64,7 @@ struct device {
 
 struct mirror {
 	struct mirror *newer, *older;
+	struct mirror *other; /* of the same storage, on another device */
 	struct device *device;
 	struct storage *storage;
 	struct trace *trace;
@@ -65,6 +76,15 @@ struct mirror {
 	uint8_t stuck;	  /* it is only here, and its arena had no room for it just now */
 };
 
+/* The storage's mirror on this device; NULL: it has none. */
+struct mirror *mirror_on(const struct storage *s, const struct device *d);
+/* One that has the value; NULL: none has. */
+struct mirror *mirror_source(const struct storage *s);
+/* The value has changed elsewhere: none but this one has it any more (NULL: none at all).  Those
+ * that nobody uses go. */
+void mirror_outdate(struct storage *s, const struct mirror *but);
+/* Is one on another device than this in use? */
+bool mirror_busy_elsewhere(const struct storage *s, const struct device *d);
 /* A mirror of the storage on this device, the existing one or a new, empty one; it
  * becomes the most recently used and counts one more user.  NULL: no room now;
  * device_make_room first. */
@@ -75,6 +95,8 @@ void mirror_release(struct mirror *m);
 void mirror_drop(struct mirror *m);
 /* Let go of a client's copies here of what the host has as well and no job uses; bytes. */
 uint64_t device_drop_copies(struct device *d, uint64_t client);
+/* It takes so much of its device's memory: what others may have comes in whole granules. */
+void mirror_resize(struct mirror *m, uint64_t bytes);
 struct command_place mirror_place(const struct mirror *m);
 
 enum device_room {
@@ -86,5 +108,13 @@ enum device_room {
  * what is stuck. */
 enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim);
 void device_lost(struct device *d); /* the worker died: every mirror is gone */
+/* Its number in the driver, "cuda:N"; -1: it has none. */
+int device_ordinal(const struct device *d);
+/* Bytes from which on a value goes from device to device; less is sooner by way of the host. */
+uint64_t device_carried_from(void);
+/* Can values go from there to here without the host? */
+bool device_reaches(const struct device *to, const struct device *from);
+/* A number for a region of the device's worker. */
+uint32_t device_region_number(struct device *d);
 
 #endif

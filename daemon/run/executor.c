@@ -569,6 +569,25 @@ void executor_device_clear(struct executor *x, uint32_t region)
 	spawn_send_simple(x, CMD_DEVICE_CLEAR, region, 0, 0, -1);
 }
 
+void executor_device_import(struct executor *x, const struct executor_import *i)
+{
+	struct command c = {.kind = CMD_DEVICE_IMPORT,
+			    .bytes = sizeof c,
+			    .ticket = i->client,
+			    .id = i->region,
+			    .peer = (uint32_t)i->ordinal,
+			    .arg = i->bytes};
+
+	spawn_send(x, &c, sizeof c, i->fd);
+}
+
+void executor_device_import_end(struct executor *x, uint32_t region)
+{
+	struct command c = {.kind = CMD_REGION_DROP, .bytes = sizeof c, .id = region};
+
+	spawn_send(x, &c, sizeof c, -1);
+}
+
 bool executor_device_export(struct executor *x, uint32_t region, executor_exported_fn *done,
 			    void *data)
 {

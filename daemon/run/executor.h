@@ -160,6 +160,19 @@ void executor_device_clear(struct executor *x, uint32_t region);
 typedef void executor_exported_fn(void *data, int fd, uint64_t bytes, const struct err *err);
 bool executor_device_export(struct executor *x, uint32_t region, executor_exported_fn *done,
 			    void *data) MUST_USE;
+/* Memory of another device, by such a descriptor (which stays the caller's), as a region of this
+ * one's, for a client: what is submitted next may copy from it.  Where that cannot be had, a run
+ * that names it fails. */
+struct executor_import {
+	uint32_t region;
+	int fd;
+	int ordinal; /* the other device's number in the driver */
+	uint64_t client, bytes;
+};
+void executor_device_import(struct executor *x, const struct executor_import *i);
+/* It lets go at once, or when what was submitted before is done: the other device has the memory
+ * that long. */
+void executor_device_import_end(struct executor *x, uint32_t region);
 void executor_submit(struct executor *x, struct executor_job *job);
 /* Ends with JOB_CANCELLED as soon as it can (between steps, or inside one that
  * writes only fresh storage), or as it would have ended. */

@@ -41,22 +41,35 @@ void job_withdraw(struct job *j)
 			j->slot[i]->writer = 0;
 }
 
-static enum job_state stored_input(struct storage *s, struct device *d, struct storage **fetch)
+/* Does the job's device, or the CPU, write this slot's input in place? */
+static bool is_overwritten(const struct job *j, uint32_t s)
 {
-	struct mirror *m = s->mirror;
+	const struct plan *plan = j->run.plan;
 
-	if (d->index && m && m->device == d && (m->valid || s->host))
+	for (uint32_t i = 0; i < j->partition->part.nvalue; i++)
+		if (plan->value_slot[i] == s && i != plan->slot[s].input)
+			return true;
+	return false;
+}
+
+static enum job_state stored_input(const struct job *j, uint32_t slot, struct storage *s,
+				   struct storage **fetch)
+{
+	const struct device *d = j->device;
+	const struct mirror *m = mirror_on(s, d), *source = mirror_source(s);
+
+	/* Jobs of one client on one device are done in order; across devices not. */
+	if (s->carrying || (mirror_busy_elsewhere(s, d) && is_overwritten(j, slot)))
+		return JOB_WAIT;
+	if (s->host || (d->index && m && m->valid))
 		return JOB_GO;
-	if (!s->host) {
-		*fetch = s;
-		return s->fetching ? JOB_WAIT : JOB_FETCH_FIRST;
-	}
-	if (d->index && m && m->device != d) { /* it goes from device to device */
-		if (m->users)
-			return JOB_WAIT;
-		mirror_drop(m);
-	}
-	return JOB_GO;
+	*fetch = s;
+	if (s->fetching)
+		return JOB_WAIT;
+	if (source && !s->by_host && s->bytes >= device_carried_from() &&
+	    device_reaches(d, source->device))
+		return JOB_CARRY_FIRST;
+	return JOB_FETCH_FIRST;
 }
 
 /* What a turn's slot has from outside the job, unless the turn before had it there as well. */
@@ -76,7 +89,7 @@ static struct version *outer_input(const struct job *j, size_t at)
 enum job_state job_ready(const struct job *j, struct trace *t, struct storage **fetch,
 			 struct err *err)
 {
-	struct device *d = j->device;
+	const struct device *d = j->device;
 	enum job_state state = JOB_GO;
 
 	for (size_t i = 0; i < slots(j) && state == JOB_GO; i++) {
@@ -99,10 +112,25 @@ enum job_state job_ready(const struct job *j, struct trace *t, struct storage **
 			err_set(err, E_CANCELLED, "an input failed");
 			return JOB_STOP;
 		}
-		state = v->state == VERSION_STORED ? stored_input(v->storage, d, fetch)
-						   : running_input(v, d, err);
+		state = v->state == VERSION_STORED
+				? stored_input(j, (uint32_t)(i % j->run.plan->nslot), v->storage,
+					       fetch)
+				: running_input(v, d, err);
 	}
 	return state;
+}
+
+void job_keep_inputs(const struct job *j, int more)
+{
+	for (uint32_t s = 0; j->device->index && s < j->run.plan->nslot; s++) {
+		uint32_t in = j->run.plan->slot[s].input;
+		const struct storage *st =
+			in != PART_NONE ? j->partition->value[in]->storage : NULL;
+		struct mirror *m = st ? mirror_on(st, j->device) : NULL;
+
+		if (m)
+			m->users += (uint32_t)more;
+	}
 }
 
 uint64_t job_mirror_bytes(const struct job *j)
@@ -113,7 +141,7 @@ uint64_t job_mirror_bytes(const struct job *j)
 	for (uint32_t s = 0; j->device->index && s < plan->nslot; s++) {
 		uint32_t in = plan->slot[s].input;
 
-		if (in == PART_NONE || !j->partition->value[in]->storage->mirror)
+		if (in == PART_NONE || !mirror_on(j->partition->value[in]->storage, j->device))
 			bytes += plan->slot[s].bytes;
 	}
 	return bytes;
@@ -138,7 +166,7 @@ enum status job_inputs(const struct job *j, struct err *err)
 				return err_set(err, E_CANCELLED, "an input was cancelled");
 		}
 	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++) {
-		const struct mirror *m = j->slot[s]->mirror;
+		const struct mirror *m = mirror_on(j->slot[s], j->device);
 		uint32_t in = j->run.plan->slot[s].input;
 
 		if (in != PART_NONE && j->partition->value[in]->state == VERSION_STORED &&
@@ -308,7 +336,7 @@ static enum status bind_mirror(struct job *j, struct trace *t, uint32_t s, uint3
 			       struct err *err)
 {
 	struct storage *st = j->slot[s];
-	bool fresh = !st->mirror;
+	bool fresh = !mirror_on(st, j->device);
 	struct mirror *m = mirror_use(j->device, t, st, j->run.client);
 
 	if (!m)
@@ -380,7 +408,7 @@ static void release(struct job *j, struct trace *t)
 {
 	for (size_t s = 0; j->slot && s < slots(j); s++) {
 		struct storage *st = j->slot[s];
-		struct mirror *m = st ? st->mirror : NULL;
+		struct mirror *m = st ? mirror_on(st, j->device) : NULL;
 
 		if (st && j->run.fresh)
 			st->fresh |= j->run.fresh[s];
@@ -520,8 +548,10 @@ static void drop_unfilled(struct job *j)
 		uint32_t in = plan->slot[s].input;
 		struct storage *st = in != PART_NONE ? j->partition->value[in]->storage : NULL;
 
-		if (st && st->mirror && !st->mirror->valid && !st->mirror->users)
-			mirror_drop(st->mirror);
+		struct mirror *m = st ? mirror_on(st, j->device) : NULL;
+
+		if (m && !m->valid && !m->users)
+			mirror_drop(m);
 	}
 }
 
@@ -539,27 +569,34 @@ static void settle_places(struct job *j)
 {
 	for (size_t s = 0; j->slot && s < slots(j); s++) {
 		struct storage *st = j->slot[s];
-		struct mirror *m = st->mirror;
+		struct mirror *m = mirror_on(st, j->device);
 
 		if (!j->slot_use) {
 			/* Written on the CPU, in place perhaps. */
-			if (m && st->writing)
-				m->valid = 0;
+			if (st->writing)
+				mirror_outdate(st, NULL);
 			continue;
 		}
 		if (m && (j->slot_use[s] & (USE_UPLOAD | USE_WRITE)))
 			m->valid = 1;
-		if (j->slot_use[s] & USE_WRITE)
-			st->host = j->slot_use[s] & USE_BACK || !st->bytes;
+		if (!(j->slot_use[s] & USE_WRITE))
+			continue;
+		st->host = j->slot_use[s] & USE_BACK || !st->bytes;
+		st->by_host = 0;
+		if (m)
+			mirror_outdate(st, m);
 	}
 }
 
 /* What was being overwritten on the device is neither the old value nor the new. */
 static void spoil_places(struct job *j)
 {
-	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++)
-		if (j->slot[s]->mirror && (j->slot_use[s] & USE_WRITE))
-			j->slot[s]->mirror->valid = 0;
+	for (uint32_t s = 0; j->slot_use && s < j->run.plan->nslot; s++) {
+		struct mirror *m = mirror_on(j->slot[s], j->device);
+
+		if (m && (j->slot_use[s] & USE_WRITE))
+			m->valid = 0;
+	}
 }
 
 /* Is a value of a turn that was done read by one that was not, since the job was cut short?

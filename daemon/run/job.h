@@ -41,6 +41,7 @@ enum job_state {
 	JOB_GO,
 	JOB_WAIT,	 /* for a job or transfer in flight */
 	JOB_FETCH_FIRST, /* *fetch must come to the host */
+	JOB_CARRY_FIRST, /* *fetch must come to the job's device from another one */
 	JOB_STOP	 /* *err: E_CANCELLED: an input is pending again, or failed */
 };
 /* Can run.plan be bound on `device` now? */
@@ -48,6 +49,9 @@ enum job_state job_ready(const struct job *j, struct trace *t, struct storage **
 			 struct err *err);
 /* Where a stored value lies on the host: `region` is its session's arena. */
 struct command_place job_host_place(const struct storage *s, uint32_t region);
+/* What of its inputs is on its device stays there while room is made for the rest (1), or may go
+ * again (-1). */
+void job_keep_inputs(const struct job *j, int more);
 /* Bytes of new mirrors that binding takes. */
 uint64_t job_mirror_bytes(const struct job *j);
 /* Bind run.plan on `device`, once job_ready says so and the device has room.

@@ -307,8 +307,8 @@ void recover_death(struct executor *x)
 		return;
 	}
 	release_all(x);
-	export_all(x);
 	if (x->unusable) {
+		export_all(x);
 		err_set(&err, E_DEVICE, "%s cannot be used: %s", x->device, x->why);
 		fail_all(x, &err);
 		if (x->again)
@@ -341,6 +341,8 @@ void recover_death(struct executor *x)
 			x->deaths_in_row + x->kills_in_row);
 		fail_all(x, &err);
 	}
+	/* Last: who hears of it finds all else as it is from now on. */
+	export_all(x);
 	watch_update(x);
 }
 

@@ -236,7 +236,7 @@ void storage_unref(struct trace *t, struct storage *s)
 {
 	if (!s || --s->refs)
 		return;
-	if (s->mirror)
+	while (s->mirror)
 		t->drop_mirror(s->mirror);
 	if (s->share) {
 		s->share->fresh &= s->fresh;

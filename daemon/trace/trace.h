@@ -15,10 +15,10 @@
 #include "share.h"
 
 struct node;
-struct mirror; /* run/device.h: a copy in a device's memory */
+struct mirror; /* run/device.h: copies in devices' memory */
 
 /* Storage of versions, shared by counting (an in-place write makes the new version
- * share its predecessor's).  Its value lies in the arena, on a device, or on both;
+ * share its predecessor's).  Its value lies in the arena, on devices, or on both;
  * on neither: it went down with the device, and so did the version. */
 struct storage {
 	struct extent extent; /* in the arena, once placed; or at the begin of `share` */
@@ -28,15 +28,23 @@ struct storage {
 	uint32_t refs;
 	uint8_t home; /* enum home: where it is to be placed */
 	uint8_t placed;
-	uint8_t host;	  /* the value lies in the arena (when its version is stored) */
-	uint8_t fetching; /* it is on its way there */
-	uint8_t reads;	  /* a plan whose device was chosen by cost has read this value */
-	uint8_t made_on;  /* device, from 1 on, that ran the plan */
-	uint8_t fresh;	  /* as far as is known nobody has touched its memory yet */
-	uint8_t writer;	  /* device, from 1 on, of jobs in flight that write it ... */
-	uint32_t writing; /* ... and how many they are */
-	uint32_t exports; /* arrays by which it is exported: it stays on its device */
-	struct mirror *mirror;
+	uint8_t host;	       /* the value lies in the arena (when its version is stored) */
+	uint8_t fetching;      /* it is on its way there */
+	uint8_t reads;	       /* a plan whose device was chosen by cost has read this value */
+	uint8_t made_on;       /* device, from 1 on, that ran the plan */
+	uint8_t fresh;	       /* as far as is known nobody has touched its memory yet */
+	uint8_t writer;	       /* device, from 1 on, of jobs in flight that write it ... */
+	uint32_t writing;      /* ... and how many they are */
+	uint32_t exports;      /* arrays by which it is exported: it stays on its device */
+	uint8_t carrying;      /* enum carrying: on its way from one device to another */
+	uint8_t by_host;       /* that failed: it goes by way of the host */
+	struct mirror *mirror; /* the first of them */
+};
+
+enum carrying {
+	CARRYING_NOTHING,
+	CARRYING_VALUE,
+	CARRYING_OLD /* what arrives is the value no more */
 };
 
 enum version_state {

@@ -63,19 +63,19 @@ class Gpu:
     def device(self, name="cuda:0"):
         return next(d for d in self.daemon.status()["devices"] if d["name"] == name)
 
-    def usable(self):
-        return wait_until(lambda: self.device()["state"] == "usable" and self.device(),
+    def usable(self, name="cuda:0"):
+        return wait_until(lambda: self.device(name)["state"] == "usable" and self.device(name),
                           what="the device")
 
-    def inject(self, rules):
+    def inject(self, rules, name="cuda:0"):
         """For the worker that runs now, from its next call on."""
         new = self.control.with_suffix(".new")
-        new.write_text(f"pid={self.usable()['worker_pid']},{rules}")
+        new.write_text(f"pid={self.usable(name)['worker_pid']},{rules}")
         os.replace(new, self.control)
 
     def release(self):
         """Let a device begin that was started with hold=1."""
         self.control.write_text("hold=0")
 
-    def deaths(self):
-        return self.device()["worker_deaths"]
+    def deaths(self, name="cuda:0"):
+        return self.device(name)["worker_deaths"]

@@ -2,6 +2,7 @@
 """Memory of a GPU that other libraries of a client's process have: what they see, how long, what it
 costs, and clients that misuse it.  The other library is programs/foreign_gpu.py."""
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -38,7 +39,10 @@ def environment(**more):
 def held(pid):
     """Mappings and descriptors of exported memory that a process has."""
     links = (f"/proc/{pid}/fd/{fd}" for fd in os.listdir(f"/proc/{pid}/fd"))
-    names = [os.readlink(link) for link in links if os.path.lexists(link)]
+    names = []
+    for link in links:
+        with contextlib.suppress(FileNotFoundError):  # it is closed meanwhile
+            names.append(os.readlink(link))
     return pathlib.Path(f"/proc/{pid}/maps").read_text().count("standin-memory-") + sum(
         "standin-memory-" in name for name in names)
 

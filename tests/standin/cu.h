@@ -36,11 +36,13 @@ struct cu_config {
 	unsigned major, minor, devices, sms, seed, threads, khz;
 	unsigned driver; /* 12040: of CUDA 12.4, which takes no code of a later one */
 	bool race, stale;
+	bool twins;	   /* all devices have one UUID */
 	bool hold;	   /* cuInit does not return */
 	unsigned pageable; /* the device reads ordinary memory: copies from there are refused */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
 	bool modelled;
-	double memory_gbs, link_gbs, launch_us, slow;
+	double memory_gbs, link_gbs, peer_gbs, launch_us, slow;
+	uint64_t apart[CU_MAX_DEVICES]; /* a bit for each device whose memory it cannot reach */
 };
 extern struct cu_config cu_config;
 
@@ -115,6 +117,7 @@ CUresult cu_enter(const char *function);
 CUresult cu_enter_context(const char *function, struct CUctx_st **out);
 struct CUctx_st *cu_context_of(int device);
 bool cu_device_ok(int device);
+bool cu_device_reaches(int device, int other); /* it may use the other one's memory */
 void cu_set_fault(struct CUctx_st *c, int fault, const char *text);
 bool cu_sticky(int error);
 void *cu_alloc(size_t bytes); /* zeroed, never NULL */
@@ -126,6 +129,9 @@ void cu_memory_hold(void);
 void cu_memory_release(void);
 bool cu_memory_translate(void *data, uint64_t address, size_t n, struct ptx_range *out);
 void cu_memory_describe(void *data, uint64_t address, char *text, size_t cap);
+/* Whose memory lies there; -1: none.  May this device not use it? */
+int cu_memory_device(uint64_t address);
+bool cu_memory_foreign(int device, uint64_t address);
 /* Host bytes behind [address, address + n), NULL: not all in one live allocation. */
 char *cu_memory_host(uint64_t address, size_t n);
 /* The same of bytes that are to be written: NULL where they may only be read, too. */
@@ -149,7 +155,7 @@ uint64_t cu_memory_addresses(int device, uint64_t bytes, uint64_t alignment);
 bool cu_memory_take(struct CUctx_st *c, uint64_t bytes);
 void cu_memory_give(int device, uint64_t bytes);
 void cu_memory_map(uint64_t address, size_t bytes, char *host, int device);
-void cu_memory_allow(uint64_t address, bool write);
+void cu_memory_allow(uint64_t address, int device, bool write);
 void cu_memory_unmap(uint64_t address);
 
 struct CUmemPoolHandle_st {
@@ -192,6 +198,7 @@ struct cu_op {
 	void *owned; /* a staged source, or a kernel's parameters */
 	size_t bytes;
 	bool pinned;	/* the host's memory is, and must stay so */
+	bool peer;	/* a copy between two devices */
 	uint32_t value; /* fill */
 	unsigned width; /* bytes of one element */
 	struct CUfunc_st *function;

@@ -59,6 +59,8 @@ static double cost_ms(const struct cu_op *op)
 	case OP_COPY_MEMORY:
 		if (op->to_host || op->from_host)
 			return launch + moved_ms((double)op->bytes, c->link_gbs);
+		if (op->peer)
+			return launch + moved_ms((double)op->bytes, c->peer_gbs);
 		return launch + moved_ms(2.0 * (double)op->bytes, c->memory_gbs);
 	case OP_FILL:
 		return moved_ms((double)op->bytes, c->memory_gbs);

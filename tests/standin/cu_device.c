@@ -50,7 +50,24 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	if (error)
 		return error;
 	memset(uuid->bytes, 0x5a, sizeof(uuid->bytes));
-	uuid->bytes[15] = (char)device;
+	uuid->bytes[15] = (char)(cu_config.twins ? 0 : device);
+	return CUDA_SUCCESS;
+}
+
+bool cu_device_reaches(int device, int other)
+{
+	return device != other && !(cu_config.apart[device] >> other & 1);
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+	CUresult error = enter(__func__, device);
+
+	if (error)
+		return error;
+	if (!can || !cu_device_ok(peer))
+		return can ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE;
+	*can = cu_device_reaches(device, peer);
 	return CUDA_SUCCESS;
 }
 

@@ -35,6 +35,7 @@ struct cu_config cu_config = {.vram = 8ull << 30,
 			      .stale = true,
 			      .memory_gbs = 1000,
 			      .link_gbs = 10,
+			      .peer_gbs = 50,
 			      .launch_us = 4,
 			      .slow = 1};
 
@@ -131,6 +132,7 @@ static bool set_real(const char *key, const char *value)
 		double *to;
 	} reals[] = {{"memory_gbs", &c->memory_gbs},
 		     {"link_gbs", &c->link_gbs},
+		     {"peer_gbs", &c->peer_gbs},
 		     {"launch_us", &c->launch_us},
 		     {"slow", &c->slow}};
 
@@ -145,6 +147,22 @@ static bool set_real(const char *key, const char *value)
 	return false;
 }
 
+/* 0:1, neither reaches the other; "": all do. */
+static bool set_apart(const char *value)
+{
+	unsigned a = 0, b = 0;
+
+	if (!*value) {
+		memset(cu_config.apart, 0, sizeof(cu_config.apart));
+		return true;
+	}
+	if (sscanf(value, "%u:%u", &a, &b) != 2 || a >= CU_MAX_DEVICES || b >= CU_MAX_DEVICES)
+		return false;
+	cu_config.apart[a] |= 1ull << b;
+	cu_config.apart[b] |= 1ull << a;
+	return true;
+}
+
 static bool set_switch(const char *key, const char *value)
 {
 	struct cu_config *c = &cu_config;
@@ -153,8 +171,12 @@ static bool set_switch(const char *key, const char *value)
 		c->race = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "stale"))
 		c->stale = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "twins"))
+		c->twins = strtol(value, NULL, 0) != 0;
 	else if (!strcmp(key, "hold"))
 		c->hold = strtol(value, NULL, 0) != 0;
+	else if (!strcmp(key, "apart"))
+		return set_apart(value);
 	else if (!strcmp(key, "clock"))
 		c->modelled = !strcmp(value, "model");
 	else

@@ -24,11 +24,20 @@ const char *cu_launch_name(const struct cu_op *op)
 	return ptx_kernel_name(op->function->kernel);
 }
 
+/* What the kernel's device may use. */
+static bool translate(void *data, uint64_t address, size_t n, struct ptx_range *out)
+{
+	const struct cu_op *op = data;
+
+	return !cu_memory_foreign(op->function->module->context->device, address) &&
+	       cu_memory_translate(data, address, n, out);
+}
+
 struct ptx_host cu_launch_host(struct CUctx_st *c, struct cu_op *op)
 {
 	return (struct ptx_host){.data = op,
 				 .touched = cu_op_touched,
-				 .translate = cu_memory_translate,
+				 .translate = translate,
 				 .describe = cu_memory_describe,
 				 .cancel = &c->cancel,
 				 .max_instructions = cu_config.max_instructions,

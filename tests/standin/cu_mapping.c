@@ -341,10 +341,15 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&cu_lock);
 	m = *mapping_at(address, bytes);
-	if (!m || m->memory->device != who->location.id)
+	if (!m)
 		error = CUDA_ERROR_INVALID_VALUE;
+	else if (!cu_device_ok(who->location.id))
+		error = CUDA_ERROR_INVALID_DEVICE;
+	else if (m->memory->device != who->location.id &&
+		 !cu_device_reaches(who->location.id, m->memory->device))
+		error = CUDA_ERROR_NOT_SUPPORTED;
 	else
-		cu_memory_allow(address, who->flags == CU_MEM_ACCESS_READWRITE);
+		cu_memory_allow(address, who->location.id, who->flags == CU_MEM_ACCESS_READWRITE);
 	pthread_mutex_unlock(&cu_lock);
 	return error;
 }

@@ -26,6 +26,7 @@ struct allocation {
 	int device;
 	bool unborn, leaving; /* stream-ordered: not yet there, being freed; mapped, to nobody */
 	bool fixed;	      /* mapped, to be read */
+	unsigned users;	      /* mapped: a bit for each device that may use it */
 	char *shadow;	      /* registered: the pages of then, which nobody touches again */
 	size_t shadow_bytes;
 	struct CUmemPoolHandle_st *pool;
@@ -504,11 +505,12 @@ void cu_memory_map(uint64_t address, size_t bytes, char *host, int device)
 	pthread_mutex_unlock(&lock);
 }
 
-void cu_memory_allow(uint64_t address, bool write)
+void cu_memory_allow(uint64_t address, int device, bool write)
 {
 	pthread_mutex_lock(&lock);
 	struct allocation *a = beginning(address);
 	a->unborn = false;
+	a->users |= 1u << device;
 	a->fixed = !write;
 	pthread_mutex_unlock(&lock);
 }
@@ -601,6 +603,33 @@ static void add_host(void *host, size_t bytes, enum memory_kind kind)
 	if (kind == MEMORY_REGISTERED)
 		shadow_make(&a);
 	insert(a);
+}
+
+static const struct allocation *of_device(uint64_t address)
+{
+	const struct allocation *a = holding(address, 1);
+
+	return a && !is_host(a) ? a : NULL;
+}
+
+int cu_memory_device(uint64_t address)
+{
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = of_device(address);
+	int device = a ? a->device : -1;
+	pthread_mutex_unlock(&lock);
+	return device;
+}
+
+/* Of another device is only what was mapped for this one. */
+bool cu_memory_foreign(int device, uint64_t address)
+{
+	pthread_mutex_lock(&lock);
+	const struct allocation *a = of_device(address);
+	bool foreign =
+		a && (a->kind == MEMORY_MAPPED ? !(a->users >> device & 1) : a->device != device);
+	pthread_mutex_unlock(&lock);
+	return foreign;
 }
 
 /* Of the device's memory only, and only whose it is. */

@@ -115,6 +115,38 @@ static void lost(struct CUctx_st *c, const char *what, uint64_t address, size_t 
 	cu_set_fault(c, CUDA_ERROR_ILLEGAL_ADDRESS, text);
 }
 
+/* Memory of another device that was not mapped for this one.  (Of ordinary memory in two contexts
+ * of one process a driver makes two copies by way of the host, which braze never asks for.) */
+static bool strange(struct CUctx_st *c, const struct cu_op *op)
+{
+	uint64_t at = 0;
+	char text[160];
+
+	if (!op->to_host && cu_memory_foreign(c->device, op->to))
+		at = op->to;
+	else if (op->kind == OP_COPY_MEMORY && !op->from_host &&
+		 cu_memory_foreign(c->device, op->from))
+		at = op->from;
+	if (!at)
+		return false;
+	snprintf(text, sizeof(text),
+		 "%s at 0x%llx: memory of device %d, which device %d may not use", cu_op_name(op),
+		 (unsigned long long)at, cu_memory_device(at), c->device);
+	cu_set_fault(c, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+	return true;
+}
+
+/* Is it a copy between two devices?  Known when its stream has come to it. */
+static void note_peer(struct cu_op *op)
+{
+	int to = op->to_host ? -1 : cu_memory_device(op->to);
+	int from = op->from_host ? -1 : cu_memory_device(op->from);
+
+	op->peer = to >= 0 && from >= 0 && to != from;
+	if (op->peer)
+		cu_count("bytes peer", op->bytes);
+}
+
 static void copy(struct CUctx_st *c, const struct cu_op *op)
 {
 	char *to = op->to_host ? op->to_host : cu_memory_target(op->to, op->bytes);
@@ -185,6 +217,10 @@ static void compute(struct CUstream_st *s, struct cu_op *op)
 
 	cu_memory_hold();
 	if (op->kind == OP_COPY_MEMORY)
+		note_peer(op);
+	if ((op->kind == OP_COPY_MEMORY || op->kind == OP_FILL) && strange(c, op))
+		;
+	else if (op->kind == OP_COPY_MEMORY)
 		copy(c, op);
 	else if (op->kind == OP_FILL)
 		fill(c, op);

@@ -216,3 +216,86 @@ Test(mapping, another_process_has_it_after_its_maker_has_let_go)
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	cr_expect_eq(status, 0);
 }
+
+/* ---- two devices ---- */
+
+static CUcontext other_device(int device)
+{
+	CUcontext c = NULL;
+
+	GOOD(cuDevicePrimaryCtxRetain(&c, device));
+	GOOD(cuCtxSetCurrent(c));
+	return c;
+}
+
+static CUresult allow(CUdeviceptr p, int device)
+{
+	CUmemAccessDesc who = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ACCESS_READWRITE};
+
+	return cuMemSetAccess(p, GRANULE, &who, 1);
+}
+
+Test(mapping, peers_are_told)
+{
+	int can = -1;
+
+	options("log=/dev/null,devices=3,apart=0:2");
+	device();
+	GOOD(cuDeviceCanAccessPeer(&can, 0, 1));
+	cr_expect_eq(can, 1);
+	GOOD(cuDeviceCanAccessPeer(&can, 0, 2));
+	cr_expect_eq(can, 0);
+	GOOD(cuDeviceCanAccessPeer(&can, 2, 0));
+	cr_expect_eq(can, 0);
+	GOOD(cuDeviceCanAccessPeer(&can, 1, 1));
+	cr_expect_eq(can, 0);
+	cr_expect_eq(cuDeviceCanAccessPeer(&can, 0, 3), CUDA_ERROR_INVALID_DEVICE);
+}
+
+Test(mapping, another_device_copies_what_it_was_given)
+{
+	char got[4] = "";
+
+	options("log=/dev/null,devices=2");
+	device();
+	CUdeviceptr p = map(create(GRANULE), GRANULE, CU_MEM_ACCESS_READWRITE);
+	GOOD(cuMemcpyHtoD_v2(p, "abc", 4));
+	GOOD(allow(p, 1));
+	other_device(1);
+	CUdeviceptr q = memory(100);
+	GOOD(cuMemcpyDtoDAsync_v2(q, p, 4, NULL));
+	GOOD(cuMemcpyDtoH_v2(got, q, 4));
+	cr_expect_str_eq(got, "abc");
+}
+
+Test(mapping, no_access_without_peer_rights)
+{
+	options("log=/dev/null,devices=2,apart=0:1");
+	device();
+	CUdeviceptr p = map(create(GRANULE), GRANULE, CU_MEM_ACCESS_READWRITE);
+	cr_expect_eq(allow(p, 1), CUDA_ERROR_NOT_SUPPORTED);
+	cr_expect_eq(allow(p, 5), CUDA_ERROR_INVALID_DEVICE);
+	other_device(1);
+	GOOD(cuMemcpyDtoDAsync_v2(memory(100), p, 4, NULL));
+	cr_expect_eq(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+Test(mapping, imported_but_not_mapped_for_this_device)
+{
+	options("log=/dev/null,devices=2");
+	device();
+	CUdeviceptr p = map(create(GRANULE), GRANULE, CU_MEM_ACCESS_READWRITE);
+	other_device(1);
+	GOOD(cuMemcpyDtoDAsync_v2(memory(100), p, 4, NULL));
+	cr_expect_eq(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "it is the other one's");
+}
+
+Test(mapping, no_kernel_and_no_copy_reaches_ordinary_memory_of_another_device)
+{
+	options("log=/dev/null,devices=2");
+	device();
+	CUdeviceptr p = memory(100);
+	other_device(1);
+	CUfunction f = function_of(module_of(store), "store");
+	cr_expect_eq(run(f, 1, 1, 0, (void *[]){&p}), CUDA_ERROR_ILLEGAL_ADDRESS);
+}

@@ -7,7 +7,7 @@
 #include "run/job.h"
 
 static struct device cpu = {.name = "cpu"};
-static struct device gpu;
+static struct device gpu, gpu2;
 static int regions, cleared;
 
 void executor_device_region(struct executor *x, uint32_t region, uint64_t bytes, uint64_t client)
@@ -37,7 +37,16 @@ static void setup(void)
 {
 	fixture_setup();
 	trace.drop_mirror = mirror_drop;
-	gpu = (struct device){.name = "cuda:0", .index = 1, .capacity = 1 << 20};
+	setenv("BRAZE_PEER_KIB", "0", 1);
+	gpu = (struct device){.name = "cuda:0",
+			      .index = 1,
+			      .state = DEVICE_USABLE,
+			      .exports = true,
+			      .capacity = 1 << 20};
+	gpu2 = gpu;
+	snprintf(gpu2.name, sizeof gpu2.name, "cuda:1");
+	gpu2.index = 2;
+	gpu2.peers = 1;
 	regions = cleared = 0;
 }
 
@@ -47,6 +56,7 @@ static void teardown(void)
 	fixture_teardown();
 	cr_assert_eq(regions, 0);
 	cr_assert_eq(gpu.used, 0);
+	cr_assert_eq(gpu2.used, 0);
 }
 
 TestSuite(device, .init = setup, .fini = teardown);
@@ -481,4 +491,181 @@ Test(device, array_without_content_needs_no_copy)
 	settle(j, JOB_DONE);
 	value_of(2)->asked = 0;
 	cr_assert(storage_of(2)->host);
+}
+
+/* ---- Two GPUs ---- */
+
+/* What carry.c does when all goes well. */
+static void carry(struct storage *s, struct device *to)
+{
+	struct mirror *m = mirror_use(to, &trace, s, 1);
+
+	cr_assert_not_null(m);
+	m->valid = 1;
+	mirror_release(m);
+}
+
+/* Array 2 lies on the first one only, 3 is to be computed from it on the second. */
+static struct job *wanted_there(void)
+{
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	unary(OP_SIN, 3, 2);
+	return job_for(3, &gpu2);
+}
+
+static void give_up(struct job *j)
+{
+	settle(j, JOB_CANCELLED);
+}
+
+Test(device, a_value_goes_to_another_device_past_the_host)
+{
+	struct job *j = wanted_there();
+	struct storage *want = NULL;
+
+	cr_assert_eq(ready(j, &want), JOB_CARRY_FIRST);
+	cr_assert_eq(want, storage_of(2));
+	want->carrying = CARRYING_VALUE;
+	cr_assert_eq(ready(j, &want), JOB_WAIT);
+	want->carrying = CARRYING_NOTHING;
+	carry(want, &gpu2);
+	cr_assert_eq(ready(j, &want), JOB_GO);
+	cr_assert_eq(job_bind(j, &trace, 7, &err), OK);
+	cr_assert_eq(j->run.nbefore, 0);
+	settle(j, JOB_DONE);
+	cr_assert(mirror_on(storage_of(2), &gpu)->valid && mirror_on(storage_of(2), &gpu2)->valid);
+	cr_assert(mirror_on(storage_of(3), &gpu2)->valid && !mirror_on(storage_of(3), &gpu));
+}
+
+Test(device, by_the_host_where_the_other_is_not_reached)
+{
+	struct job *j = wanted_there();
+	struct storage *want = NULL;
+
+	gpu2.peers = 2;
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	gpu2.peers = 1;
+	gpu.exports = false;
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	gpu.exports = true;
+	gpu2.peer[1].refused = 3;
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	gpu2.peer[1].refused = 2;
+	cr_assert_eq(ready(j, &want), JOB_CARRY_FIRST);
+	want->by_host = 1;
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	gpu.state = DEVICE_STARTING;
+	want->by_host = 0;
+	cr_assert_eq(ready(j, &want), JOB_FETCH_FIRST);
+	cr_assert_not(device_reaches(&gpu, &gpu));
+	give_up(j);
+}
+
+Test(device, a_device_that_dies_takes_its_own_copies_only)
+{
+	struct job *j = wanted_there();
+
+	carry(storage_of(2), &gpu2);
+	device_lost(&gpu);
+	cr_assert_eq(gpu.lost, 0, "the other one has it");
+	cr_assert_not(storage_lost(storage_of(2)));
+	cr_assert_eq(ready(j, NULL), JOB_GO);
+	give_up(j);
+	device_lost(&gpu2);
+	cr_assert_eq(gpu2.lost, 1);
+	cr_assert(storage_lost(storage_of(2)));
+}
+
+Test(device, who_writes_in_place_waits_for_readers_elsewhere_and_outdates_them)
+{
+	struct job *reader, *writer;
+	struct storage *s;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	s = storage_of(2);
+	carry(s, &gpu2);
+	unary(OP_SIN, 3, 2);
+	reader = bound(3, &gpu2);
+	mirror_on(s, &gpu2)->users++; /* another one */
+	settle(reader, JOB_DONE);
+	slice(4, 2, 10, 5);
+	import(5, 5);
+	assign(4, 5);
+	writer = job_for(2, &gpu);
+	cr_assert_eq(ready(writer, NULL), JOB_WAIT);
+	mirror_release(mirror_on(s, &gpu2));
+	cr_assert_eq(ready(writer, NULL), JOB_GO);
+	cr_assert_eq(job_bind(writer, &trace, 7, &err), OK);
+	settle(writer, JOB_DONE);
+	cr_assert_eq(storage_of(2), s, "it was written in place");
+	cr_assert(mirror_on(s, &gpu)->valid);
+	cr_assert_null(mirror_on(s, &gpu2));
+}
+
+Test(device, what_another_device_has_goes_without_a_fetch)
+{
+	struct mirror *victim = NULL;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	cr_assert_eq(device_make_room(&gpu, gpu.capacity, &victim), ROOM_LATER);
+	cr_assert_eq(victim, mirror_on(storage_of(2), &gpu));
+	carry(storage_of(2), &gpu2);
+	cr_assert_eq(device_make_room(&gpu, gpu.capacity, &victim), ROOM_YES);
+	cr_assert_null(victim);
+	cr_assert(mirror_source(storage_of(2))->device == &gpu2);
+}
+
+Test(device, inputs_that_are_there_stay_while_room_is_made)
+{
+	struct job *j = wanted_there();
+	struct mirror *victim = NULL;
+
+	carry(storage_of(2), &gpu2);
+	job_keep_inputs(j, 1);
+	cr_assert_eq(device_make_room(&gpu2, gpu2.capacity, &victim), ROOM_LATER);
+	job_keep_inputs(j, -1);
+	cr_assert_not_null(mirror_on(storage_of(2), &gpu2));
+	cr_assert_eq(device_make_room(&gpu2, gpu2.capacity, &victim), ROOM_YES);
+	cr_assert_null(mirror_on(storage_of(2), &gpu2));
+	give_up(j);
+}
+
+Test(device, what_the_client_writes_itself_is_nowhere_else)
+{
+	struct storage *s;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	s = storage_of(2);
+	carry(s, &gpu2);
+	fetch(s);
+	s->carrying = CARRYING_VALUE;
+	mirror_outdate(s, NULL);
+	cr_assert_eq(s->carrying, CARRYING_OLD);
+	cr_assert_null(mirror_source(s));
+	s->carrying = CARRYING_NOTHING;
+}
+
+Test(device, memory_that_others_may_have_counts_as_it_is)
+{
+	struct mirror *victim = NULL, *m;
+
+	import(1, 100);
+	unary(OP_SQRT, 2, 1);
+	run(2, &gpu);
+	m = mirror_on(storage_of(2), &gpu);
+	mirror_resize(m, 2 << 20);
+	cr_assert_gt(gpu.used, gpu.capacity);
+	m->users++;
+	cr_assert_eq(device_make_room(&gpu, 8, &victim), ROOM_LATER);
+	m->users--;
+	drop(2);
+	cr_assert_leq(gpu.used, 1600);
 }
