@@ -96,7 +96,8 @@ struct session {
 	uint64_t next_job;
 	uint32_t jobs;	/* planning, waiting or running; transfers, too */
 	uint8_t device; /* that it asked for, from 1 on; 0: none */
-	bool chore;	/* in brazed.chores */
+	uint8_t gpu; /* where its work went last by a choice of several, as `device`; 0: nowhere */
+	bool chore;  /* in brazed.chores */
 	struct session *next_chore;
 	bool tell;			 /* what was spent on it, with its answers, ... */
 	uint64_t told_from[SPENT_WORDS]; /* ... since so much was */
@@ -257,6 +258,8 @@ void pipeline_release_plan(void *d, struct plan *plan);
 
 /* The device that the job asks for, or the cheaper one; call once for a job. */
 struct device *choose_for(struct job *j);
+/* What was decided for a plan between the CPU and this GPU; NULL: nothing yet. */
+const struct place *choose_place(const struct plan *plan, unsigned gpu, unsigned where);
 /* To the CPU with a job that its device cannot run. */
 void choose_cpu(struct job *j);
 /* Are the plan's kernels loaded by the device's worker, or failed?  They are asked for if

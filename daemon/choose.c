@@ -4,9 +4,12 @@
  * In:  a job with its plan; where its inputs lie; what is known of devices and kernels.
  * Out: struct device, with job->placed where the choice learns from the run; kernels
  *      that a later run will need are asked for.
- * What a choice weighs is in form/place.h. */
+ * What a choice weighs is in form/place.h; of several GPUs one is picked first, by where the
+ * inputs lie and what other clients want of each. */
+#include <stdio.h>
 #include <string.h>
 
+#include "base/xalloc.h"
 #include "brazed.h"
 #include "cache/cache.h"
 #include "cuda/cuda_launch.h"
@@ -21,6 +24,16 @@ static struct device *cpu(struct brazed *d)
 }
 
 /* ---- What a run would move and compute ---- */
+
+/* One GPU that could run a job. */
+struct candidate {
+	struct device *dev;
+	struct place_device like;
+	struct place_facts facts;
+	uint64_t there; /* bytes of inputs that count and lie there */
+	double us;	/* until its results would be there; of several candidates only */
+	double wait_us; /* of that, for other clients' work */
+};
 
 /* Bytes of inputs that count, by where they lie. */
 struct lie {
@@ -38,10 +51,40 @@ static bool is_mirrored(const struct storage *st, const struct device *dev)
 	return m->valid || m->arriving || (st->writing && st->writer == dev->index + 1);
 }
 
+/* Bytes a microsecond, until copies have told. */
+#define LINK_BYTES_US 10000.0
+
+static double known(double rate)
+{
+	return rate > 0 ? rate : LINK_BYTES_US;
+}
+
+/* From one GPU to another, past the host or by way of it. */
+static double peer_us(uint64_t bytes, const struct device *from, const struct device *to)
+{
+	struct executor_stats up, down;
+
+	if (device_reaches(to, from) && bytes >= device_carried_from())
+		return (double)bytes / known(to->peer[from->index].bytes_us);
+	executor_get_stats(to->executor, &up);
+	executor_get_stats(from->executor, &down);
+	return (double)bytes / known(down.down_bytes_us) + (double)bytes / known(up.up_bytes_us);
+}
+
+/* The GPU that has it, or will when what is in flight is done; NULL: none. */
+static const struct device *holder(const struct brazed *d, const struct storage *st)
+{
+	for (uint32_t i = 1; i < d->ndevice; i++)
+		if (is_mirrored(st, &d->device[i]))
+			return &d->device[i];
+	return NULL;
+}
+
 static void input_lies(struct lie *lie, struct place_facts *f, const struct version *v,
 		       const struct device *dev)
 {
-	struct storage *st = v->storage;
+	const struct storage *st = v->storage;
+	const struct device *from = NULL;
 	bool mirrored = is_mirrored(st, dev);
 	bool host = !st || st->host, read = st && st->reads;
 	uint64_t *kind = NULL;
@@ -52,35 +95,52 @@ static void input_lies(struct lie *lie, struct place_facts *f, const struct vers
 		kind = read ? &lie->again : &lie->fresh;
 	if (v->bytes >= RESIDENT_BYTES)
 		*kind += v->bytes;
-	f->upload_bytes += mirrored ? 0 : v->bytes;
+	if (!mirrored && !host)
+		from = holder(dev->brazed, st);
+	if (from)
+		f->peer_us += peer_us(v->bytes, from, dev);
+	*(from ? &f->peer_bytes : &f->upload_bytes) += mirrored ? 0 : v->bytes;
 	f->copies += !mirrored;
 	f->fetch_bytes += host ? 0 : v->bytes;
-	if (st)
-		st->reads = 1;
 }
 
-/* Facts about values; each job is asked once, as its inputs count as read then. */
-static void values(struct place_facts *f, const struct job *j, const struct device *dev)
+/* Facts about values. */
+static void values(struct candidate *c, const struct job *j)
 {
 	const struct part *p = &j->partition->part;
+	struct place_facts *f = &c->facts;
 	struct lie lie = {0};
 
 	for (uint32_t i = 0; i < p->nvalue; i++) {
 		const struct version *v = j->partition->value[i];
 
 		if (p->value[i].role == PART_INPUT) {
-			input_lies(&lie, f, v, dev);
+			input_lies(&lie, f, v, c->dev);
 		} else if (p->value[i].role == PART_OUTPUT && v->asked) {
 			f->download_bytes += v->bytes;
 			f->copies++;
 		}
 	}
+	c->there = lie.both + lie.there;
 	if (!lie.both && !lie.there)
 		f->where = lie.again && !lie.fresh ? PLACE_AGAIN : PLACE_HOST;
 	else if (lie.fresh || lie.again)
 		f->where = PLACE_MIXED;
 	else
 		f->where = lie.there ? PLACE_DEVICE : PLACE_BOTH;
+}
+
+/* Its inputs count as read from now on; once for each job. */
+static void note_read(const struct job *j)
+{
+	const struct part *p = &j->partition->part;
+
+	for (uint32_t i = 0; i < p->nvalue; i++) {
+		struct storage *st = j->partition->value[i]->storage;
+
+		if (p->value[i].role == PART_INPUT && st)
+			st->reads = 1;
+	}
 }
 
 static uint64_t access_bytes(const struct nest *n, const struct nest_access *a)
@@ -211,13 +271,15 @@ static void refuse(struct place *p, const struct kernel *k, const struct device 
 			     (int)strcspn(k->error, "\n"), k->error);
 }
 
-/* ---- The choice ---- */
+/* ---- What a run would take ---- */
 
 static void plan_facts(struct place_facts *f, const struct job *j, const struct device *dev,
 		       const struct place_device *d)
 {
 	const struct plan *plan = j->run.plan;
 
+	f->launches = 0;
+	f->cpu_us = f->steps_us = 0;
 	f->compiled = true;
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		const struct kernel *k = plan->step[i].kernel[dev->index];
@@ -249,21 +311,170 @@ static bool could(const struct device *dev, const struct plan *plan)
 	       !lacks(dev, plan);
 }
 
-/* By cost, between the CPU and the first other device. */
+const struct place *choose_place(const struct plan *plan, unsigned gpu, unsigned where)
+{
+	if (gpu > 1 && !plan->elsewhere)
+		return NULL;
+	return gpu == 1 ? &plan->place[where] : &plan->elsewhere[(gpu - 2) * PLACE_CASES + where];
+}
+
+static struct place *place_of(struct plan *plan, const struct device *gpu, enum place_case where)
+{
+	if (gpu->index == 1)
+		return &plan->place[where];
+	if (!plan->elsewhere)
+		plan->elsewhere =
+			xcalloc((LIMIT_DEVICES - 2) * PLACE_CASES, sizeof *plan->elsewhere);
+	return &plan->elsewhere[(size_t)(gpu->index - 2) * PLACE_CASES + where];
+}
+
+/* ---- Which GPU of several ---- */
+
+/* Another GPU than the client's must be better by so much and by such a part: what is made there
+ * stays there. */
+#define MOVE_US	  1000
+#define MOVE_GAIN 0.2
+
+/* Sessions whose work goes there, but for this one. */
+static uint32_t settlers(const struct session *s, const struct device *dev)
+{
+	uint32_t n = 0;
+
+	for (const struct session *o = s->d->sessions; o; o = o->next)
+		n += o != s && o->gpu == dev->index + 1;
+	return n;
+}
+
+/* Have others less to do with this one? */
+static bool is_freer(const struct session *s, const struct candidate *a, const struct candidate *b)
+{
+	uint32_t here = settlers(s, a->dev), there = settlers(s, b->dev);
+
+	if (here != there)
+		return here < there;
+	return a->wait_us < b->wait_us;
+}
+
+/* Where most of its inputs lie, else where its work goes, else where others have least to do. */
+static struct candidate *at_home(const struct session *s, struct candidate *c, uint32_t n)
+{
+	struct candidate *home = c;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (c[i].there > home->there)
+			home = &c[i];
+	for (uint32_t i = 0; i < n && !home->there; i++)
+		if (s->gpu == c[i].dev->index + 1)
+			return &c[i];
+	for (uint32_t i = 1; i < n && !home->there; i++)
+		if (is_freer(s, &c[i], home))
+			home = &c[i];
+	return home;
+}
+
+static bool is_alike(const struct device *a, const struct device *b)
+{
+	return a->arch == b->arch && a->units == b->units && a->memory_rate == b->memory_rate;
+}
+
+/* What its steps take there.  Of GPUs of one kind those that ran them know better than those that
+ * did not. */
+static double steps_us(const struct candidate *c, const struct candidate *all, uint32_t n)
+{
+	double us = c->facts.steps_us;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].facts.steps_us > us && is_alike(all[i].dev, c->dev))
+			us = all[i].facts.steps_us;
+	return us;
+}
+
+/* Its share of a device goes down with the number of clients; longer than until they are all done
+ * it does not wait. */
+static void weigh(struct candidate *c, const struct session *s, double run)
+{
+	struct executor_load load;
+
+	executor_load(c->dev->executor, s->id, &load);
+	c->wait_us = run * load.clients;
+	if (c->wait_us > (double)load.queued_us)
+		c->wait_us = (double)load.queued_us;
+	c->wait_us += (double)load.sent_us;
+	c->us = place_move_us(&c->facts, &c->like) + run + c->wait_us;
+}
+
+static void say_why(struct place *p, const struct session *s, const struct candidate *best,
+		    const struct candidate *home)
+{
+	const char *name = best->dev->name;
+
+	if (best != home)
+		snprintf(p->among, sizeof p->among,
+			 "on %s of several, as %s has %.0f us of other clients' work", name,
+			 home->dev->name, home->wait_us);
+	else if (best->there)
+		snprintf(p->among, sizeof p->among, "on %s of several, where %.1f MB of it lie",
+			 name, (double)best->there * 1e-6);
+	else if (s->gpu == best->dev->index + 1)
+		snprintf(p->among, sizeof p->among, "on %s of several, as its client's other work",
+			 name);
+	else
+		snprintf(p->among, sizeof p->among,
+			 "on %s of several, where other clients have least to do", name);
+}
+
+/* What a run there takes, with all that is known. */
+static void consider(struct candidate *c, struct job *j, struct device *dev)
+{
+	*c = (struct candidate){.dev = dev, .like = describe(dev)};
+	values(c, j);
+}
+
+/* The GPU that is compared with the CPU; false: there is none. */
+static bool pick(struct candidate *out, struct job *j)
+{
+	const struct session *s = j->session;
+	struct candidate c[LIMIT_DEVICES], *home = NULL, *best = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < s->d->ndevice; i++)
+		if (could(&s->d->device[i], j->run.plan))
+			consider(&c[n++], j, &s->d->device[i]);
+	if (n)
+		*out = c[0];
+	if (n < 2)
+		return n;
+	for (uint32_t i = 0; i < n; i++)
+		plan_facts(&c[i].facts, j, c[i].dev, &c[i].like);
+	for (uint32_t i = 0; i < n; i++)
+		weigh(&c[i], s, steps_us(&c[i], c, n));
+	best = home = at_home(s, c, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (c[i].us < best->us && c[i].us + MOVE_US < home->us &&
+		    c[i].us < home->us * (1 - MOVE_GAIN))
+			best = &c[i];
+	*out = *best;
+	say_why(place_of(j->run.plan, best->dev, best->facts.where), s, best, home);
+	return true;
+}
+
+/* ---- The choice ---- */
+
+/* By cost, between the CPU and a GPU. */
 static struct device *by_cost(struct job *j)
 {
 	struct brazed *d = j->session->d;
-	struct device *other = d->ndevice > 1 ? &d->device[1] : NULL;
-	struct place_facts f = {.where = PLACE_HOST};
 	const struct kernel *bad = NULL;
-	struct place_device like;
+	struct device *other = NULL;
+	struct candidate c;
 	struct place *p = NULL;
 	uint8_t chosen = PLACE_CPU;
 
-	if (!other || !could(other, j->run.plan))
+	if (d->ndevice < 2 || !pick(&c, j))
 		return cpu(d);
-	values(&f, j, other);
-	p = &j->run.plan->place[f.where];
+	other = c.dev;
+	note_read(j);
+	p = place_of(j->run.plan, other, c.facts.where);
 	if (p->state == PLACE_FINAL && p->device == PLACE_CPU)
 		return cpu(d);
 	bad = choose_refused(j->run.plan, other);
@@ -275,22 +486,23 @@ static struct device *by_cost(struct job *j)
 		return cpu(d);
 	}
 	j->placed = p;
+	j->rival = other;
 	if (p->state == PLACE_FINAL)
 		return &d->device[p->device - 1];
-	like = describe(other);
-	plan_facts(&f, j, other, &like);
-	chosen = place_choose(p, &f, &like);
+	plan_facts(&c.facts, j, other, &c.like);
+	chosen = place_choose(p, &c.facts, &c.like);
 	/* Another plan may have had them compiled. */
 	if (p->wants && choose_kernels_there(j, other) && !choose_refused(j->run.plan, other)) {
-		f.compiled = true;
-		chosen = place_choose(p, &f, &like);
+		c.facts.compiled = true;
+		chosen = place_choose(p, &c.facts, &c.like);
 	}
 	return &d->device[chosen - 1];
 }
 
 struct device *choose_for(struct job *j)
 {
-	const struct session *s = j->session;
+	struct session *s = j->session;
+	struct device *dev = NULL;
 	uint8_t here = j->partition->part.device;
 	uint8_t asked = s->device ? s->device : s->d->preferred;
 
@@ -298,7 +510,12 @@ struct device *choose_for(struct job *j)
 		asked = here - 1;
 	if (asked && lacks(&s->d->device[asked - 1], j->run.plan))
 		return cpu(s->d);
-	return asked ? &s->d->device[asked - 1] : by_cost(j);
+	if (asked)
+		return &s->d->device[asked - 1];
+	dev = by_cost(j);
+	if (dev->index && s->d->ndevice > 2)
+		s->gpu = dev->index + 1;
+	return dev;
 }
 
 void choose_cpu(struct job *j)

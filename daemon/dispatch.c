@@ -312,7 +312,7 @@ static void job_done(struct executor_job *run, enum job_end end, const struct er
 		s->stats.ran += (uint64_t)j->partition->part.nop * run->turns;
 	if (end == JOB_DONE && j->placed)
 		place_measured(j->placed, (double)run->busy_ns * 1e-3, j->device->index + 1,
-			       d->device[1].name);
+			       j->rival->name);
 	if (end == JOB_CANCELLED && run->torn) {
 		end = JOB_FAILED;
 		err_set(&err, E_LOST, "lost: cancelled while the array was being overwritten");

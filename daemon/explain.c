@@ -81,6 +81,19 @@ static void put_step(struct textbuf *t, uint32_t number, const struct plan_step 
 	textbuf_put(t, "\n");
 }
 
+/* Why this GPU of several, if it was chosen. */
+static void put_among(struct textbuf *t, const struct plan *p, uint8_t device)
+{
+	for (unsigned c = 0; device && c < PLACE_CASES; c++) {
+		const struct place *at = choose_place(p, device, c);
+
+		if (at && *at->among && at->device == device + 1) {
+			textbuf_put(t, "  %s\n", at->among);
+			return;
+		}
+	}
+}
+
 static void put_plan(struct textbuf *t, const struct plan *p, uint8_t device)
 {
 	uint32_t steps = p->nstep < STEPS_MAX ? p->nstep : STEPS_MAX;
@@ -117,6 +130,7 @@ void explain_version(char *buf, size_t n, const struct brazed *d, const struct v
 		textbuf_put(&t, "plan %llu, %u step%s, on %s, made in %llu us\n",
 			    (unsigned long long)p->number, p->nstep, p->nstep == 1 ? "" : "s",
 			    d->device[s->made_on - 1].name, (unsigned long long)p->planning_us);
+		put_among(&t, p, (uint8_t)(s->made_on - 1));
 		put_plan(&t, p, (uint8_t)(s->made_on - 1));
 	}
 }

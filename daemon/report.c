@@ -479,15 +479,17 @@ static void explain_place(struct explanation *e, const struct plan *plan)
 
 	for (uint32_t i = 0; i < plan->nstep; i++)
 		uses |= runs(&plan->step[i], e->kernel);
-	for (int c = 0; uses && c < PLACE_CASES; c++) {
-		const struct place *p = &plan->place[c];
-		char text[PLACE_TEXT + 128];
+	for (unsigned i = 0; uses && i < PLACE_CASES * (e->d->ndevice - 1); i++) {
+		unsigned gpu = i / PLACE_CASES + 1, c = i % PLACE_CASES;
+		const struct place *p = choose_place(plan, gpu, c);
+		char text[PLACE_TEXT + PLACE_AMONG + 128];
 
-		if (!*p->text)
+		if (!p || !*p->text)
 			continue;
-		snprintf(text, sizeof text, "plan %llu, with inputs %s, runs on %s: %s",
+		snprintf(text, sizeof text, "plan %llu, with inputs %s, runs on %s: %s%s%s",
 			 (unsigned long long)plan->number, where[c],
-			 e->d->device[p->device - 1].name, p->text);
+			 e->d->device[p->device - 1].name, p->text, *p->among ? "; " : "",
+			 p->among);
 		add_line(e, text);
 	}
 }

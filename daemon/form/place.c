@@ -54,14 +54,19 @@ double place_step_us(const struct place_step *s, const struct place_device *d)
 	return LAUNCH_US * s->launches + (bytes > math ? bytes : math);
 }
 
-double place_device_us(const struct place_facts *f, const struct place_device *d)
+double place_move_us(const struct place_facts *f, const struct place_device *d)
 {
 	double up = (double)f->upload_bytes / d->up_bytes_us;
 	double down = (double)f->download_bytes / d->down_bytes_us;
 
 	if (f->where == PLACE_AGAIN)
 		up /= READ_AGAIN;
-	return RUN_US + f->steps_us + COPY_US * f->copies + up + down;
+	return COPY_US * f->copies + up + down + f->peer_us;
+}
+
+double place_device_us(const struct place_facts *f, const struct place_device *d)
+{
+	return RUN_US + f->steps_us + place_move_us(f, d);
 }
 
 static double fetch_us(const struct place_facts *f, const struct place_device *d)
@@ -110,8 +115,9 @@ static void decide(struct place *p, const struct place_facts *f, const struct pl
 	p->other = p->device == PLACE_CPU ? d->number : PLACE_CPU;
 	p->text[0] = 0;
 	say(p, "predicted %.0f us on %s (%.1f MB to move, %u launches), %.0f us on the CPU%s",
-	    p->device_us, d->name, (double)(f->upload_bytes + f->download_bytes) * 1e-6,
-	    f->launches, p->cpu_us, waits ? "; its kernels are compiled meanwhile" : "");
+	    p->device_us, d->name,
+	    (double)(f->upload_bytes + f->download_bytes + f->peer_bytes) * 1e-6, f->launches,
+	    p->cpu_us, waits ? "; its kernels are compiled meanwhile" : "");
 }
 
 uint8_t place_choose(struct place *p, const struct place_facts *f, const struct place_device *d)

@@ -16,8 +16,9 @@
 
 #include "ops.h"
 
-#define PLACE_TEXT 288
-#define PLACE_CPU  1 /* the CPU's number, as struct brazed counts devices */
+#define PLACE_TEXT  288
+#define PLACE_AMONG 128
+#define PLACE_CPU   1 /* the CPU's number, as struct brazed counts devices */
 
 /* Where the inputs that count lie.  What moves, and for how many runs, depends on it. */
 #define PLACE_CASE_TEXTS(X)                                                                        \
@@ -64,6 +65,8 @@ double place_step_us(const struct place_step *s, const struct place_device *d);
 struct place_facts {
 	enum place_case where;
 	uint64_t upload_bytes, download_bytes;
+	uint64_t peer_bytes;  /* that come from other devices ... */
+	double peer_us;	      /* ... by the cheapest way */
 	uint64_t fetch_bytes; /* that the CPU would have to fetch from the device */
 	uint32_t copies;      /* that carry upload_bytes and download_bytes */
 	uint32_t launches;
@@ -92,8 +95,11 @@ struct place {
 	double fetch_us;	  /* of cpu_us, what is no work of the CPU's worker */
 	double best_us, first_us; /* measured in this state; before the trial */
 	char text[PLACE_TEXT];	  /* why */
+	char among[PLACE_AMONG];  /* why this device of several, the last time; "": there is one */
 };
 
+/* Microseconds until the operands are on the device and the results back. */
+double place_move_us(const struct place_facts *f, const struct place_device *d);
 /* Microseconds of a run on the device; of one on the CPU. */
 double place_device_us(const struct place_facts *f, const struct place_device *d);
 double place_cpu_us(const struct place_facts *f, const struct place_device *d);

@@ -81,9 +81,11 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
-	uint32_t nsize;			 /* extents that each turn has of its own (part.mark) */
-	int64_t *most;			 /* [nsize]: the largest that the plan is right for */
-	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
+	uint32_t nsize; /* extents that each turn has of its own (part.mark) */
+	int64_t *most;	/* [nsize]: the largest that the plan is right for */
+	/* Where it runs: on the CPU, or on the first GPU; on others, [GPU - 2][PLACE_CASES], where
+	 * any was asked of.  Loop thread only. */
+	struct place place[PLACE_CASES], *elsewhere;
 	uint64_t turn_ns; /* what one of several turns took; 0: none did; loop thread only */
 };
 

@@ -194,6 +194,12 @@ void executor_kernel_drop(struct executor *x, uint32_t id);
 bool executor_step_known(const struct executor *x, const struct plan_step *s);
 /* Predicted microseconds of a step, corrected by what its kernel has taken lately. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
+/* What other clients than this one want of the device now, as predicted. */
+struct executor_load {
+	uint32_t clients;
+	uint64_t sent_us, queued_us; /* of packets that the worker has; of jobs that wait */
+};
+void executor_load(const struct executor *x, uint64_t client, struct executor_load *out);
 /* Clients whose packets the worker has, at most n, whose turn it is first; how many. */
 uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n);
 /* Has its worker something to do? */

@@ -33,7 +33,8 @@ struct job {
 	uint8_t squeezed;	 /* times the device had less memory than it had said */
 	uint64_t squeezed_bytes; /* by which it was taken to have less since */
 	uint8_t *slot_use;	 /* [slot]: enum slot_use bits; on a device only, of one turn */
-	struct place *placed;	 /* what the choice of its device is to learn from */
+	struct place *placed;	 /* what the choice of its device is to learn from: */
+	struct device *rival;	 /* between the CPU and this one */
 	struct job *next;	 /* of the session's jobs that wait, or in flight */
 };
 

@@ -404,3 +404,38 @@ void schedule_send(struct executor *x)
 	x->stats.in_flight = x->nflight;
 	watch_update(x);
 }
+
+/* ---- How much is there to do? ---- */
+
+#define LOOK_AHEAD 16 /* jobs of a client; it waits for them itself */
+
+/* Of what is left of a job. */
+static uint64_t left_us(const struct executor *x, const struct executor_job *job)
+{
+	uint32_t turns = job->turns > job->turn ? job->turns - job->turn : 1;
+	uint64_t us = 0;
+
+	for (uint32_t s = turns > 1 ? 0 : job->step; s < job->plan->nstep; s++)
+		us += executor_step_cost(x, &job->plan->step[s]);
+	us *= turns;
+	for (uint32_t c = job->copied; c < job->nbefore + job->nafter; c++)
+		us += job->copy[c].bytes / COPY_BYTES_US;
+	return us;
+}
+
+void executor_load(const struct executor *x, uint64_t client, struct executor_load *out)
+{
+	*out = (struct executor_load){0};
+	for (uint32_t i = 0; i < x->nflight; i++)
+		if (x->flight[i].job->client != client)
+			out->sent_us += x->flight[i].cost_us;
+	for (const struct queue *q = x->queue; q; q = q->next) {
+		const struct executor_job *job = q->head;
+
+		if (q->client == client || q->held)
+			continue;
+		out->clients += job || flies(x, q);
+		for (uint32_t n = 0; job && n < LOOK_AHEAD; n++, job = job->next)
+			out->queued_us += left_us(x, job);
+	}
+}
