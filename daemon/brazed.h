@@ -94,8 +94,9 @@ struct session {
 	struct job *waiting;  /* planned, not started: oldest first */
 	struct job *running;  /* bound and submitted, newest first */
 	uint64_t next_job;
-	uint32_t jobs;	/* planning, waiting or running; transfers, too */
-	uint8_t device; /* that it asked for, from 1 on; 0: none */
+	uint32_t jobs;		     /* planning, waiting or running; transfers, too */
+	char visible[LIMIT_VISIBLE]; /* as in struct decode_hello */
+	uint8_t device;		     /* that it asked for, from 1 on; 0: none */
 	uint8_t gpu; /* where its work went last by a choice of several, as `device`; 0: nowhere */
 	bool chore;  /* in brazed.chores */
 	struct session *next_chore;
@@ -198,6 +199,9 @@ void session_later(struct session *s);
 struct session *session_find(const struct brazed *d, uint64_t id);
 /* What it holds, in the arena and beside it, with what the records of that cost. */
 uint64_t session_bytes(const struct session *s);
+/* May it have this device?  E_DEVICE: its CUDA_VISIBLE_DEVICES leaves that out. */
+bool session_sees(const struct session *s, const struct device *dev);
+enum status session_blind(const struct session *s, const struct device *dev, struct err *err);
 /* Nanoseconds that devices have worked for it. */
 uint64_t session_worked(const struct session *s);
 /* Whose trace it is. */

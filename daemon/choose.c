@@ -438,7 +438,7 @@ static bool pick(struct candidate *out, struct job *j)
 	uint32_t n = 0;
 
 	for (uint32_t i = 1; i < s->d->ndevice; i++)
-		if (could(&s->d->device[i], j->run.plan))
+		if (could(&s->d->device[i], j->run.plan) && session_sees(s, &s->d->device[i]))
 			consider(&c[n++], j, &s->d->device[i]);
 	if (n)
 		*out = c[0];
@@ -506,6 +506,9 @@ struct device *choose_for(struct job *j)
 	uint8_t here = j->partition->part.device;
 	uint8_t asked = s->device ? s->device : s->d->preferred;
 
+	/* Who asks for nothing is not told that there is something he may not have. */
+	if (asked && !s->device && !session_sees(s, &s->d->device[asked - 1]))
+		asked = 1;
 	if (here)
 		asked = here - 1;
 	if (asked && lacks(&s->d->device[asked - 1], j->run.plan))

@@ -581,9 +581,14 @@ static enum start device_there(struct job *j)
 	struct device *dev = j->device;
 	const struct kernel *bad;
 	struct err err;
+	enum status st;
 
 	if (dev->state == DEVICE_STARTING)
 		return WAITS;
+	if (!session_sees(j->session, dev)) {
+		st = session_blind(j->session, dev, &err);
+		return give_up(j, st, &err);
+	}
 	if (dev->state == DEVICE_UNUSABLE && j->placed) {
 		choose_cpu(j);
 		return STARTED;

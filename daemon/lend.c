@@ -164,6 +164,8 @@ static enum status find_room(struct mirror **out, struct session *s, struct stor
 	struct mirror *victim = NULL;
 	enum status st = OK;
 
+	if (dev && !session_sees(s, dev))
+		return session_blind(s, dev, err);
 	if (!dev || !dev->index || dev->state != DEVICE_USABLE || !dev->exports)
 		return err_set(err, E_DEVICE, "there is no device \"%.32s\" that can be used",
 			       r->device);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "base/visible.h"
 #include "brazed.h"
 #include "cache/cache.h"
 #include "future/reply.h"
@@ -203,6 +204,24 @@ static enum status check_hello(const struct decode_hello *h, struct err *err)
 }
 
 /* The device that the client asks for; none: the daemon's choice. */
+bool session_sees(const struct session *s, const struct device *dev)
+{
+	bool unknown = dev->state == DEVICE_STARTING && !*dev->uuid;
+	int index = visible_index(getenv("CUDA_VISIBLE_DEVICES"), device_ordinal(dev));
+
+	return !dev->index || *s->visible != '=' ||
+	       visible_allows(s->visible + 1, index, unknown ? NULL : dev->uuid);
+}
+
+enum status session_blind(const struct session *s, const struct device *dev, struct err *err)
+{
+	return err_set(
+		err, E_DEVICE,
+		"this program's CUDA_VISIBLE_DEVICES (\"%.200s\") does not leave it %s of the "
+		"daemon",
+		s->visible + 1, dev->name);
+}
+
 static enum status choose_device(struct session *s, const char *name, struct err *err)
 {
 	if (!*name || !strcmp(name, "auto"))
@@ -213,6 +232,8 @@ static enum status choose_device(struct session *s, const char *name, struct err
 			       "this daemon has no device \"%.32s\": start it with --device, or "
 			       "leave BRAZE_DEVICE empty",
 			       name);
+	if (!session_sees(s, &s->d->device[s->device - 1]))
+		return session_blind(s, &s->d->device[s->device - 1], err);
 	return OK;
 }
 
@@ -286,6 +307,7 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	size_t n = 0;
 	enum status st = check_hello(hello, err);
 
+	text_clean(s->visible, sizeof s->visible, hello->visible);
 	if (!st)
 		st = choose_device(s, hello->device, err);
 	if (st)
@@ -299,8 +321,9 @@ enum status session_welcome(struct session *s, const struct decode_hello *hello,
 	s->welcomed = true;
 	if (hello->minor >= MINOR_SHARED)
 		s->trace.share_from = LIMIT_SHARE_BYTES;
+	/* Numbers are all clients' alike; what one may not have has no name for it. */
 	for (uint32_t i = 0; i < d->ndevice; i++)
-		device[n++] = d->device[i].name;
+		device[n++] = session_sees(s, &d->device[i]) ? d->device[i].name : "";
 	reply_welcome(s->conn, s->id, s->arena, &lease, device, n, notice_for(d));
 	log_info("session", "%llu (%s, pid %u) connected", (unsigned long long)s->id, s->name,
 		 s->pid);

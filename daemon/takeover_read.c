@@ -134,6 +134,7 @@ static void read_who(struct session *s, const Braze__Handover__Session *m)
 	text_clean(s->file, sizeof s->file, m->file);
 	text_clean(s->environment, sizeof s->environment, m->environment);
 	text_clean(s->where, sizeof s->where, m->where);
+	text_clean(s->visible, sizeof s->visible, m->visible);
 	s->tell = m->tell;
 	for (size_t i = 0; i < m->n_told_from && i < SPENT_WORDS; i++)
 		s->told_from[i] = m->told_from[i];

@@ -159,6 +159,7 @@ static void put_who(Braze__Handover__Session *m, const struct session *s)
 	m->file = (char *)s->file;
 	m->environment = (char *)s->environment;
 	m->where = (char *)s->where;
+	m->visible = (char *)s->visible;
 	m->device = s->device;
 	m->tell = s->tell;
 	m->n_told_from = SPENT_WORDS;

@@ -177,10 +177,21 @@ static const char *wanted_device(void)
 	return name ? name : "";
 }
 
+/* What CUDA leaves this program, for the daemon; of a list that is too long, its beginning. */
+static void put_visible(char *to, size_t size)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+
+	*to = 0;
+	if (list && (size_t)snprintf(to, size, "=%s", list) >= size)
+		*(strrchr(to, ',') ? strrchr(to, ',') : to + 1) = 0;
+}
+
 static enum status shake_hands(struct braze_session *s, const struct braze_options *opt,
 			       struct err *err)
 {
 	Braze__Wire__Hello hello = BRAZE__WIRE__HELLO__INIT;
+	char visible[LIMIT_VISIBLE];
 
 	hello.major = BRAZE_PROTO_MAJOR;
 	hello.minor = BRAZE_PROTO_MINOR;
@@ -192,6 +203,8 @@ static enum status shake_hands(struct braze_session *s, const struct braze_optio
 	hello.name = (char *)who_name(opt->name);
 	hello.device = (char *)(opt->device ? opt->device : wanted_device());
 	hello.flags = opt->flags & (BRAZE_EAGER | BRAZE_UNFUSED);
+	put_visible(visible, sizeof(visible));
+	hello.visible = visible;
 	snprintf(s->asked, sizeof(s->asked), "%s", hello.device);
 	enum status st = wire_hello(s, &hello, err);
 	return st ? st : who_tell(s, err);
@@ -482,6 +495,11 @@ static enum status find_device(uint32_t *out, const struct braze_session *s, con
 			*out = 2 + i;
 			return OK;
 		}
+	if (getenv("CUDA_VISIBLE_DEVICES") && !strncmp(name, "cuda", 4))
+		return err_set(err, E_DEVICE,
+			       "the daemon has no device \"%.32s\" that CUDA_VISIBLE_DEVICES "
+			       "(\"%.200s\") leaves to this program",
+			       name, getenv("CUDA_VISIBLE_DEVICES"));
 	return err_set(err, E_DEVICE,
 		       "the daemon has no device \"%.32s\": its device setting names those it has",
 		       name);
@@ -518,7 +536,10 @@ int braze_set_precision(braze_session *s, const char *name, braze_error *error)
 
 const char *braze_device_name(braze_session *s, int i)
 {
-	return i >= 0 && (uint32_t)i < s->ndevice ? s->device_name[i] : NULL;
+	for (uint32_t k = 0; i >= 0 && k < s->ndevice; k++)
+		if (*s->device_name[k] && i-- == 0)
+			return s->device_name[k];
+	return NULL;
 }
 
 int braze_flush(braze_session *s, braze_error *error)

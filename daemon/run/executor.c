@@ -723,6 +723,11 @@ void executor_get_stats(const struct executor *x, struct executor_stats *out)
 	out->wakes += atomic_load(&x->progress->wakes);
 }
 
+void executor_load(const struct executor *x, uint64_t client, struct executor_load *out)
+{
+	schedule_load(x, client, out);
+}
+
 uint32_t executor_clients(const struct executor *x, uint64_t *client, uint32_t n)
 {
 	uint32_t found = 0;

@@ -277,6 +277,8 @@ struct queue *schedule_next(const struct executor *x);
 struct executor_job *schedule_first(const struct executor *x); /* any that is queued */
 uint64_t schedule_held(const struct executor *x); /* jobs queued of clients that are held */
 void schedule_free(struct executor *x);
+/* See executor_load. */
+void schedule_load(const struct executor *x, uint64_t client, struct executor_load *out);
 /* See executor.h; what one has, NULL: nobody of that number was here. */
 void schedule_client_set(struct executor *x, const struct executor_client *c);
 void schedule_client_drop(struct executor *x, uint64_t client);

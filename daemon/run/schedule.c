@@ -423,7 +423,7 @@ static uint64_t left_us(const struct executor *x, const struct executor_job *job
 	return us;
 }
 
-void executor_load(const struct executor *x, uint64_t client, struct executor_load *out)
+void schedule_load(const struct executor *x, uint64_t client, struct executor_load *out)
 {
 	*out = (struct executor_load){0};
 	for (uint32_t i = 0; i < x->nflight; i++)

@@ -64,7 +64,7 @@ static const struct fields request_fields = {16,
 					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
 					      LENGTH, LENGTH, LENGTH, LENGTH}};
 static const struct fields nested_fields[17] = {
-	[2] = {8, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT}},
+	[2] = {9, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT, LENGTH}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {7, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT, VARINT, VARINT}},
 	[5] = {2, {0, VARINT, FIXED32}},
@@ -189,8 +189,9 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->hello) {
 		out->has_hello = true;
 		out->hello = (struct decode_hello){
-			r->hello->major,    r->hello->minor, r->hello->pid,  r->hello->flags,
-			r->hello->op_table, r->hello->ops,   r->hello->name, r->hello->device};
+			r->hello->major, r->hello->minor,    r->hello->pid,
+			r->hello->flags, r->hello->op_table, r->hello->ops,
+			r->hello->name,	 r->hello->device,   r->hello->visible};
 	}
 	if (r->trace) {
 		out->has_trace = true;

@@ -16,6 +16,7 @@ struct decode_hello {
 	uint64_t op_table;
 	uint32_t ops; /* operations' numbers are below this; 0: not said */
 	const char *name, *device;
+	const char *visible; /* its CUDA_VISIBLE_DEVICES behind a '='; "": it has none */
 };
 
 /* Who a client says it is. */
