@@ -65,9 +65,13 @@ void account_join(struct session *s)
 void account_leave(struct session *s)
 {
 	s->account->nsession--;
-	for (uint32_t i = 0; i < s->d->ndevice; i++)
-		if (s->d->device[i].executor)
-			executor_client_drop(s->d->device[i].executor, s->id);
+	for (uint32_t i = 0; i < s->d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		if (dev && dev->executor)
+			executor_client_drop(dev->executor, s->id);
+	}
+	isolate_left(s->d);
 }
 
 void account_finish_all(struct brazed *d)
@@ -98,9 +102,12 @@ void account_apply(struct session *s)
 	rules_of_session(s->limit, &s->d->ruled, file, &who);
 	share.weight = (uint32_t)s->limit[LIMITS_weight];
 	share.user_weight = (uint32_t)a->limit[LIMITS_weight];
-	for (uint32_t i = 0; i < s->d->ndevice; i++)
-		if (s->d->device[i].executor)
-			executor_client_set(s->d->device[i].executor, &share);
+	for (uint32_t i = 0; i < s->d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		if (dev && dev->executor)
+			executor_client_set(dev->executor, &share);
+	}
 }
 
 void account_apply_all(struct brazed *d)
@@ -123,9 +130,10 @@ static uint64_t device_usage(const struct session *s)
 	uint64_t most = 0;
 
 	for (uint32_t i = 1; i < s->d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
 		uint64_t bytes = 0;
 
-		for (const struct mirror *m = s->d->device[i].newest; m; m = m->older)
+		for (const struct mirror *m = dev ? dev->newest : NULL; m; m = m->older)
 			bytes += m->client == s->id ? m->bytes : 0;
 		most = bytes > most ? bytes : most;
 	}
@@ -384,8 +392,8 @@ static void put_user(cJSON *list, const struct brazed *d, const struct account *
 	cJSON *row = cJSON_CreateObject(), *sessions = cJSON_CreateArray();
 	uint64_t sum[LIMITS_COUNT] = {0}, busy = 0;
 
-	for (uint32_t i = 0; i < d->ndevice; i++)
-		busy += executor_user_busy(d->device[i].executor, a->uid);
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		busy += executor_user_busy(dev->executor, a->uid);
 	cJSON_AddNumberToObject(row, "uid", a->uid);
 	for (const struct session *s = d->sessions; s; s = s->next)
 		if (s->account == a) {

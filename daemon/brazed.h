@@ -12,9 +12,10 @@
  *
  * pipeline.c calls these in this order, with session.c (who is connected), choose.c
  * (which device a planned job goes to), dispatch.c (when) and explain.c (what was done,
- * for who asks); lend.c gives clients memory of a device, carry.c values from one to another;
- * publish.c has arrays of several clients, kernels.c has texts compiled for them. They and ctl/ are
- * the only ones that see all of them.  One loop thread owns everything below. */
+ * for who asks); lend.c gives clients memory of a device, carry.c values from one to another,
+ * isolate.c users their own workers; publish.c has arrays of several clients, kernels.c has texts
+ * compiled for them. They and ctl/ are the only ones that see all of them.  One loop thread owns
+ * everything below. */
 #ifndef BRAZED_H
 #define BRAZED_H
 
@@ -126,6 +127,11 @@ struct brazed {
 	struct planner *planner;
 	struct device device[LIMIT_DEVICES]; /* the first is the CPU */
 	uint32_t ndevice;
+	struct device *own; /* of users, with isolation: isolate.c */
+	bool isolated;
+	struct uv_timer_s *leaving;  /* ends those whose users have gone */
+	const struct config *config; /* workers are started by */
+	const char *self;
 	uint8_t preferred; /* device for clients that ask for none, from 1 on; 0: by cost */
 	bool crowded;	   /* a job waits for room in a device's memory */
 	bool reading;	   /* one waits for code from the disk, until `patience` ends */
@@ -304,6 +310,26 @@ enum status lend_ask(struct session *s, const struct decode_export *r, struct er
 enum status carry_value(struct session *s, struct storage *st, struct device *to,
 			struct err *err) MUST_USE;
 
+/* ---- isolate.c: each user's own workers of GPUs ---- */
+
+void isolate_open(struct brazed *d);
+void isolate_close(struct brazed *d);
+/* All devices with a worker: those that have names, then users' own; NULL: the first, the last. */
+struct device *isolate_next(const struct brazed *d, const struct device *after);
+/* The session's device of this index: the named one, or its user's own; NULL: he has none. */
+struct device *isolate_own(const struct session *s, uint32_t index);
+/* The same, which is made if it is not there.  E_LIMIT: too many users have one. */
+enum status isolate_enter(struct device **out, struct session *s, struct device *root,
+			  struct err *err) MUST_USE;
+/* The job's device (choose_for), with isolation its user's own.  E_...: it was asked for, and
+ * cannot be had. */
+enum status isolate_choose(struct job *j, struct err *err) MUST_USE;
+/* A session is over. */
+void isolate_left(struct brazed *d);
+/* Of a named device, with all that are users' own. */
+void isolate_stats(const struct device *root, struct executor_stats *out);
+void isolate_load(const struct device *dev, uint64_t client, struct executor_load *out);
+
 /* ---- dispatch.c: a planned job to a device and back ---- */
 
 /* Make the devices that the configuration names ("auto", "cpu", "cuda:0,cuda:1"). */
@@ -312,6 +338,8 @@ enum status dispatch_open(struct brazed *d, const char *self, const struct confi
 /* The same without starting their workers: what they are called. */
 void dispatch_name_devices(struct brazed *d, const struct config *config);
 void dispatch_close(struct brazed *d);
+/* Its worker. */
+enum status dispatch_start_device(struct device *dev, struct err *err) MUST_USE;
 /* Device of this name, from 1 on; 0: there is none. */
 uint8_t dispatch_device(const struct brazed *d, const char *name);
 /* A transfer of the session has ended, which was one of its jobs. */

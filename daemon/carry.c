@@ -33,7 +33,7 @@ struct carry {
 /* It failed: the next one may not.  A worker's death says nothing of the way. */
 static void note_refusal(struct carry *c, const struct err *why)
 {
-	struct device_peer *p = &c->to->peer[c->from->index];
+	struct device_peer *p = device_peer(c->to, c->from);
 
 	if (why->code == E_LOST || why->code == E_NOMEM || why->code == E_CANCELLED)
 		return;
@@ -44,7 +44,7 @@ static void note_refusal(struct carry *c, const struct err *why)
 
 static void note_success(struct carry *c)
 {
-	struct device_peer *p = &c->to->peer[c->from->index];
+	struct device_peer *p = device_peer(c->to, c->from);
 	double us = (double)c->run.busy_ns * 1e-3, rate = (double)c->storage->bytes / (us + 1e-3);
 
 	p->refused = 0;

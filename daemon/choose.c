@@ -60,12 +60,12 @@ static double known(double rate)
 }
 
 /* From one GPU to another, past the host or by way of it. */
-static double peer_us(uint64_t bytes, const struct device *from, const struct device *to)
+static double peer_us(uint64_t bytes, const struct device *from, struct device *to)
 {
 	struct executor_stats up, down;
 
 	if (device_reaches(to, from) && bytes >= device_carried_from())
-		return (double)bytes / known(to->peer[from->index].bytes_us);
+		return (double)bytes / known(device_peer(to, from)->bytes_us);
 	executor_get_stats(to->executor, &up);
 	executor_get_stats(from->executor, &down);
 	return (double)bytes / known(down.down_bytes_us) + (double)bytes / known(up.up_bytes_us);
@@ -74,14 +74,14 @@ static double peer_us(uint64_t bytes, const struct device *from, const struct de
 /* The GPU that has it, or will when what is in flight is done; NULL: none. */
 static const struct device *holder(const struct brazed *d, const struct storage *st)
 {
-	for (uint32_t i = 1; i < d->ndevice; i++)
-		if (is_mirrored(st, &d->device[i]))
-			return &d->device[i];
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		if (dev->index && is_mirrored(st, dev))
+			return dev;
 	return NULL;
 }
 
 static void input_lies(struct lie *lie, struct place_facts *f, const struct version *v,
-		       const struct device *dev)
+		       struct device *dev)
 {
 	const struct storage *st = v->storage;
 	const struct device *from = NULL;
@@ -395,7 +395,7 @@ static void weigh(struct candidate *c, const struct session *s, double run)
 {
 	struct executor_load load;
 
-	executor_load(c->dev->executor, s->id, &load);
+	isolate_load(c->dev, s->id, &load);
 	c->wait_us = run * load.clients;
 	if (c->wait_us > (double)load.queued_us)
 		c->wait_us = (double)load.queued_us;
@@ -437,9 +437,12 @@ static bool pick(struct candidate *out, struct job *j)
 	struct candidate c[LIMIT_DEVICES], *home = NULL, *best = NULL;
 	uint32_t n = 0;
 
-	for (uint32_t i = 1; i < s->d->ndevice; i++)
-		if (could(&s->d->device[i], j->run.plan) && session_sees(s, &s->d->device[i]))
-			consider(&c[n++], j, &s->d->device[i]);
+	for (uint32_t i = 1; i < s->d->ndevice; i++) {
+		struct device *own = isolate_own(s, i), *dev = own ? own : &s->d->device[i];
+
+		if (could(dev, j->run.plan) && session_sees(s, dev))
+			consider(&c[n++], j, dev);
+	}
 	if (n)
 		*out = c[0];
 	if (n < 2)
@@ -488,7 +491,7 @@ static struct device *by_cost(struct job *j)
 	j->placed = p;
 	j->rival = other;
 	if (p->state == PLACE_FINAL)
-		return &d->device[p->device - 1];
+		return other;
 	plan_facts(&c.facts, j, other, &c.like);
 	chosen = place_choose(p, &c.facts, &c.like);
 	/* Another plan may have had them compiled. */
@@ -496,7 +499,7 @@ static struct device *by_cost(struct job *j)
 		c.facts.compiled = true;
 		chosen = place_choose(p, &c.facts, &c.like);
 	}
-	return &d->device[chosen - 1];
+	return chosen == PLACE_CPU ? cpu(d) : other;
 }
 
 struct device *choose_for(struct job *j)

@@ -452,6 +452,14 @@ static enum status check_device(const struct config *c, struct err *err)
 		       c->origin[CONFIG_device], c->device);
 }
 
+static enum status check_isolation(const struct config *c, struct err *err)
+{
+	if (!strcmp(c->isolation, "none") || !strcmp(c->isolation, "user"))
+		return OK;
+	return err_set(err, E_INVALID, "%s: isolation = %s: want none or user",
+		       c->origin[CONFIG_isolation], c->isolation);
+}
+
 /* The file that -f names, else the one of this kind of daemon. */
 static enum status load_files(struct config *c, const char *file, const char *again,
 			      struct err *err)
@@ -501,6 +509,8 @@ static enum status load(struct config *c, int argc, char **argv, const char *aga
 		work_out(c);
 		st = check_device(c, err);
 	}
+	if (!st)
+		st = check_isolation(c, err);
 	if (!st && !spin_time(&c->spin_ns, c->spin_us))
 		st = err_set(err, E_INVALID, "%s: spin_us = %.80s: wants auto, or microseconds",
 			     c->origin[CONFIG_spin_us], c->spin_us);

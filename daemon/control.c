@@ -114,7 +114,8 @@ static void evict(struct session *s, cJSON *out)
 	uint64_t id = s->id, copies = 0;
 
 	for (uint32_t i = 1; i < s->d->ndevice; i++)
-		copies += device_drop_copies(&s->d->device[i], id);
+		if (isolate_own(s, i))
+			copies += device_drop_copies(isolate_own(s, i), id);
 	plancache_evict(s->d->plans, is_of, &id);
 	cJSON_AddNumberToObject(out, "kernel_bytes", (double)cache_evict(s->d->cache, id));
 	cJSON_AddNumberToObject(out, "device_bytes", (double)copies);

@@ -35,7 +35,7 @@ static const struct device *twin_of(const struct device *dev)
 	for (uint32_t i = 1; i < dev->brazed->ndevice && *dev->uuid; i++) {
 		const struct device *other = &dev->brazed->device[i];
 
-		if (other != dev && other->state == DEVICE_USABLE &&
+		if (other->index != dev->index && other->state == DEVICE_USABLE &&
 		    !strcmp(other->uuid, dev->uuid))
 			return other;
 	}
@@ -96,12 +96,12 @@ static void name_device(struct brazed *d, const char *name)
 	d->ndevice++;
 }
 
-static enum status start_device(struct device *dev, const char *self, const struct config *c,
-				struct err *err)
+enum status dispatch_start_device(struct device *dev, struct err *err)
 {
+	const struct config *c = dev->brazed->config;
 	struct executor_events events = {
 		.hello = on_hello, .loaded = on_loaded, .lost = on_lost, .data = dev};
-	struct executor_config x = {.self = self,
+	struct executor_config x = {.self = dev->brazed->self,
 				    .threads = (int)c->threads,
 				    .device = dev->name,
 				    .target = dev->index,
@@ -145,14 +145,19 @@ enum status dispatch_open(struct brazed *d, const char *self, const struct confi
 	d->patience = xcalloc(1, sizeof *d->patience);
 	uv_timer_init(d->loop, d->patience);
 	d->patience->data = d;
+	d->self = self;
+	d->config = config;
+	d->isolated = !strcmp(config->isolation, "user");
+	isolate_open(d);
 	dispatch_name_devices(d, config);
 	for (uint32_t i = 0; i < d->ndevice && !st; i++)
-		st = start_device(&d->device[i], self, config, err);
+		st = dispatch_start_device(&d->device[i], err);
 	return st;
 }
 
 void dispatch_close(struct brazed *d)
 {
+	isolate_close(d);
 	for (uint32_t i = 0; i < d->ndevice; i++) {
 		executor_destroy(d->device[i].executor);
 		d->device[i].executor = NULL;
@@ -178,9 +183,9 @@ void dispatch_kernel_ready(void *data, struct kernel *k)
 		kernels_ready(d, k);
 		return;
 	}
-	for (uint32_t i = 0; i < d->ndevice; i++)
-		if (d->device[i].arch == k->arch && d->device[i].executor)
-			executor_kernel_ready(d->device[i].executor, k);
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		if (dev->arch == k->arch && dev->executor)
+			executor_kernel_ready(dev->executor, k);
 	if (k->arch || d->reading)
 		dispatch_all(d);
 }
@@ -189,9 +194,9 @@ void dispatch_kernel_dropped(void *data, uint32_t id)
 {
 	struct brazed *d = data;
 
-	for (uint32_t i = 0; i < d->ndevice; i++)
-		if (d->device[i].executor)
-			executor_kernel_drop(d->device[i].executor, id);
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		if (dev->executor)
+			executor_kernel_drop(dev->executor, id);
 }
 
 /* ---- The end of a job ---- */
@@ -502,8 +507,10 @@ static enum device_room ask_room(struct device *dev, uint64_t bytes, struct mirr
 		(*victim)->stuck = 1;
 		room = device_make_room(dev, bytes, victim);
 	}
-	for (struct mirror *m = dev->newest; m && stuck; m = m->older)
-		m->stuck = 0;
+	for (struct device *o = isolate_next(dev->brazed, NULL); o && stuck;
+	     o = isolate_next(dev->brazed, o))
+		for (struct mirror *m = o->newest; m; m = m->older)
+			m->stuck = 0;
 	return room;
 }
 
@@ -575,28 +582,40 @@ static bool code_comes(const struct job *j)
 	return true;
 }
 
-/* STARTED: the device can run it; otherwise it goes elsewhere, or waits. */
-static enum start device_there(struct job *j)
+/* STARTED: there is a worker, of the device or else of the CPU. */
+static enum start worker_there(struct job *j)
 {
-	struct device *dev = j->device;
-	const struct kernel *bad;
+	const struct device *dev = j->device;
 	struct err err;
-	enum status st;
+	enum status st = OK;
 
-	if (dev->state == DEVICE_STARTING)
-		return WAITS;
 	if (!session_sees(j->session, dev)) {
 		st = session_blind(j->session, dev, &err);
 		return give_up(j, st, &err);
 	}
-	if (dev->state == DEVICE_UNUSABLE && j->placed) {
+	if (dev->state == DEVICE_USABLE)
+		return STARTED;
+	/* Nobody asked for a user's own that starts: the next job finds it there. */
+	if (dev->state == DEVICE_STARTING && !(dev->root && j->placed))
+		return WAITS;
+	if (j->placed) {
 		choose_cpu(j);
 		return STARTED;
 	}
-	if (dev->state == DEVICE_UNUSABLE) {
-		err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
-		return give_up(j, E_DEVICE, &err);
-	}
+	err_set(&err, E_DEVICE, "%s cannot be used: %s", dev->name, dev->text);
+	return give_up(j, E_DEVICE, &err);
+}
+
+/* STARTED: the device can run it; otherwise it goes elsewhere, or waits. */
+static enum start device_there(struct job *j)
+{
+	enum start way = worker_there(j);
+	const struct device *dev = NULL;
+	const struct kernel *bad = NULL;
+
+	if (way != STARTED)
+		return way;
+	dev = j->device;
 	if (!choose_kernels_there(j, dev) || (!dev->index && code_comes(j)))
 		return WAITS;
 	bad = choose_refused(j->run.plan, dev);
@@ -670,8 +689,8 @@ static enum start start(struct job *j)
 	enum start way;
 	enum status st;
 
-	if (!j->device)
-		j->device = choose_for(j);
+	if (!j->device && isolate_choose(j, &err))
+		return give_up(j, err.code, &err);
 	pay(j);
 	way = device_there(j);
 	if (way == STARTED)
@@ -762,8 +781,8 @@ uint32_t dispatch_bring_home(struct brazed *d, struct err *err)
 {
 	uint32_t away = 0;
 
-	for (uint32_t i = 1; i < d->ndevice; i++)
-		for (struct mirror *m = d->device[i].newest; m; m = m->older) {
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		for (struct mirror *m = dev->newest; m; m = m->older) {
 			if (!m->valid || m->storage->host)
 				continue;
 			away++;

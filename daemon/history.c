@@ -67,11 +67,11 @@ static void add_devices(double *v, const struct brazed *d)
 	for (uint32_t i = 0; i < d->ndevice; i++) {
 		struct executor_stats x;
 
-		executor_get_stats(d->device[i].executor, &x);
+		isolate_stats(&d->device[i], &x);
 		v[i ? AT_device_busy_seconds : AT_cpu_busy_seconds] += (double)x.busy_ns * 1e-9;
 		v[AT_runs] += (double)x.runs;
 		v[AT_worker_deaths] += (double)x.deaths;
-		v[AT_device_used_bytes] += (double)d->device[i].used;
+		v[AT_device_used_bytes] += (double)(d->device[i].used + d->device[i].used_own);
 	}
 }
 

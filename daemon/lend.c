@@ -160,7 +160,7 @@ static enum status find_room(struct mirror **out, struct session *s, struct stor
 			     const struct decode_export *r, struct err *err)
 {
 	uint8_t number = dispatch_device(s->d, r->device);
-	struct device *dev = number ? &s->d->device[number - 1] : NULL;
+	struct device *dev = number ? isolate_own(s, number - 1u) : NULL;
 	struct mirror *victim = NULL;
 	enum status st = OK;
 

@@ -99,15 +99,14 @@ static enum status on_made(void *data, const struct share *h, struct err *err)
 {
 	struct brazed *d = data;
 	enum status st = OK;
-	uint32_t i = 0;
 
-	for (; i < d->ndevice && !st; i++)
-		if (d->device[i].executor)
-			st = executor_region_add(d->device[i].executor, h->region, h->writer,
-						 h->bytes, err);
-	for (; st && i-- > 0;)
-		if (d->device[i].executor)
-			executor_region_drop(d->device[i].executor, h->region);
+	for (struct device *dev = isolate_next(d, NULL); dev && !st; dev = isolate_next(d, dev))
+		if (dev->executor)
+			st = executor_region_add(dev->executor, h->region, h->writer, h->bytes,
+						 err);
+	for (struct device *dev = isolate_next(d, NULL); dev && st; dev = isolate_next(d, dev))
+		if (dev->executor)
+			executor_region_drop(dev->executor, h->region);
 	return st;
 }
 
@@ -116,9 +115,9 @@ static void on_gone(void *data, struct share *h)
 	struct brazed *d = data;
 	struct publication *next = NULL;
 
-	for (uint32_t i = 0; i < d->ndevice; i++)
-		if (d->device[i].executor)
-			executor_region_drop(d->device[i].executor, h->region);
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev))
+		if (dev->executor)
+			executor_region_drop(dev->executor, h->region);
 	for (struct publication *p = d->published.first; p; p = next) {
 		next = p->next;
 		if (p->share == h)

@@ -142,6 +142,27 @@ static void put_refusals(cJSON *out, const struct brazed *d)
 
 static const char *const device_state[] = {"starting", "usable", "unusable"};
 
+/* Users' own workers of it. */
+static void put_own(cJSON *out, const struct device *root)
+{
+	cJSON *list = cJSON_AddArrayToObject(out, "users");
+
+	for (const struct device *dev = root->brazed->own; dev; dev = dev->next_own) {
+		struct executor_stats x;
+		cJSON *row = NULL;
+
+		if (dev->root != root)
+			continue;
+		executor_get_stats(dev->executor, &x);
+		row = cJSON_CreateObject();
+		cJSON_AddNumberToObject(row, "uid", dev->uid);
+		cJSON_AddNumberToObject(row, "worker_pid", x.pid);
+		cJSON_AddNumberToObject(row, "used_bytes", (double)dev->used);
+		cJSON_AddStringToObject(row, "state", device_state[dev->state]);
+		cJSON_AddItemToArray(list, row);
+	}
+}
+
 /* From which other GPUs values come without the host, and what that has shown. */
 static void put_peers(cJSON *out, const struct device *dev)
 {
@@ -179,11 +200,12 @@ static void put_device(cJSON *list, const struct device *dev, const struct execu
 	cJSON_AddNumberToObject(row, "runs", (double)x->runs);
 	cJSON_AddNumberToObject(row, "busy_seconds", (double)x->busy_ns * 1e-9);
 	cJSON_AddNumberToObject(row, "memory_bytes", (double)dev->capacity);
-	cJSON_AddNumberToObject(row, "used_bytes", (double)dev->used);
+	cJSON_AddNumberToObject(row, "used_bytes", (double)(dev->used + dev->used_own));
 	cJSON_AddNumberToObject(row, "memory_rate", (double)dev->memory_rate);
 	cJSON_AddNumberToObject(row, "upload_rate", x->up_bytes_us * 1e6);
 	cJSON_AddNumberToObject(row, "download_rate", x->down_bytes_us * 1e6);
 	put_peers(row, dev);
+	put_own(row, dev);
 	cJSON_AddNumberToObject(row, "registered_bytes", (double)x->registered_bytes);
 	cJSON_AddNumberToObject(row, "beside_steps", (double)x->beside_steps);
 	cJSON_AddNumberToObject(row, "packets", (double)x->packets);
@@ -203,7 +225,7 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 		const struct device *dev = &d->device[i];
 		struct executor_stats x;
 
-		executor_get_stats(dev->executor, &x);
+		isolate_stats(dev, &x);
 		put_device(list, dev, &x);
 		sum->pid = i ? sum->pid : x.pid;
 		sum->runs += x.runs;
@@ -220,7 +242,9 @@ static void put_devices(cJSON *out, const struct brazed *d, struct executor_stat
 		sum->trials += x.trials;
 		sum->tuning_ns += x.tuning_ns;
 		memory += dev->capacity;
-		used += dev->used;
+		used += dev->used + dev->used_own;
+	}
+	for (struct device *dev = isolate_next(d, NULL); dev; dev = isolate_next(d, dev)) {
 		spills += dev->spills;
 		fetches += dev->fetches;
 		lost += dev->lost;

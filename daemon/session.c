@@ -49,9 +49,12 @@ static void session_free(struct session *s)
 		session_later(s);
 		return;
 	}
-	for (uint32_t i = 0; s->arena && i < d->ndevice; i++)
-		if (d->device[i].executor)
-			executor_region_drop(d->device[i].executor, s->region);
+	for (uint32_t i = 0; s->arena && i < d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		if (dev && dev->executor)
+			executor_region_drop(dev->executor, s->region);
+	}
 	if (s->arena)
 		arena_destroy(s->arena);
 	*(s->prev ? &s->prev->next : &d->sessions) = s->next;
@@ -163,9 +166,12 @@ uint64_t session_worked(const struct session *s)
 {
 	uint64_t ns = s->stats.before_ns;
 
-	for (uint32_t i = 0; i < s->d->ndevice; i++)
-		if (s->d->device[i].executor)
-			ns += executor_client_busy(s->d->device[i].executor, s->id);
+	for (uint32_t i = 0; i < s->d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		if (dev && dev->executor)
+			ns += executor_client_busy(dev->executor, s->id);
+	}
 	return ns;
 }
 
@@ -244,10 +250,12 @@ static uint32_t ask_devices(void *data, const struct extent *e, void *punch)
 	struct command_range r = {e->offset, e->bytes};
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < s->d->ndevice; i++)
-		n += s->d->device[i].executor &&
-		     executor_release(s->d->device[i].executor, s->region, &r, arena_released,
-				      punch);
+	for (uint32_t i = 0; i < s->d->ndevice; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		n += dev && dev->executor &&
+		     executor_release(dev->executor, s->region, &r, arena_released, punch);
+	}
 	return n;
 }
 
@@ -263,10 +271,13 @@ enum status session_attach(struct session *s, struct err *err)
 	s->trace.shares = &d->shares;
 	s->region = (uint32_t)s->id;
 	arena_on_punch(s->arena, ask_devices, s);
-	for (uint32_t i = 0; i < d->ndevice && !st; i++)
-		if (d->device[i].executor)
-			st = executor_region_add(d->device[i].executor, s->region,
-						 arena_fd(s->arena), arena_bytes(s->arena), err);
+	for (uint32_t i = 0; i < d->ndevice && !st; i++) {
+		const struct device *dev = isolate_own(s, i);
+
+		if (dev && dev->executor)
+			st = executor_region_add(dev->executor, s->region, arena_fd(s->arena),
+						 arena_bytes(s->arena), err);
+	}
 	return st;
 }
 

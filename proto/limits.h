@@ -55,6 +55,7 @@
 #define LIMIT_FUSE_WINDOW	64	    /* nests looked back at when fusing */
 #define LIMIT_CLIENTS		256	    /* connections */
 #define LIMIT_DEVICES		4	    /* the CPU and three more */
+#define LIMIT_USER_WORKERS	8	    /* of one GPU, with isolation by users */
 #define LIMIT_VISIBLE		1024	    /* a client's CUDA_VISIBLE_DEVICES */
 #define LIMIT_DEVICE_NAME	16	    /* bytes of a device's name, with the 0 */
 #define LIMIT_CLIENTS_PER_UID	64

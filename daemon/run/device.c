@@ -40,9 +40,19 @@ uint32_t device_region_number(struct device *d)
 	return DEVICE_REGION + d->next_region;
 }
 
+/* What all who have memory of the device leave of it. */
 static uint64_t room(const struct device *d)
 {
-	return d->used < d->capacity ? d->capacity - d->used : 0;
+	uint64_t used = d->root ? d->root->used_own : d->used;
+
+	return used < d->capacity ? d->capacity - used : 0;
+}
+
+static void count_used(struct device *d, uint64_t more, uint64_t less)
+{
+	d->used += more - less;
+	if (d->root)
+		d->root->used_own += more - less;
 }
 
 struct mirror *mirror_on(const struct storage *s, const struct device *d)
@@ -105,7 +115,7 @@ struct mirror *mirror_use(struct device *d, struct trace *t, struct storage *s, 
 				     .other = s->mirror,
 				     .region = device_region_number(d)};
 		s->mirror = m;
-		d->used += m->bytes;
+		count_used(d, m->bytes, 0);
 		executor_device_region(d->executor, m->region, m->bytes, client);
 	}
 	link_newest(m);
@@ -126,7 +136,7 @@ void mirror_drop(struct mirror *m)
 	struct mirror **at = &m->storage->mirror;
 
 	executor_region_drop(d->executor, m->region);
-	d->used -= m->bytes;
+	count_used(d, 0, m->bytes);
 	while (*at != m)
 		at = &(*at)->other;
 	*at = m->other;
@@ -136,7 +146,7 @@ void mirror_drop(struct mirror *m)
 
 void mirror_resize(struct mirror *m, uint64_t bytes)
 {
-	m->device->used += bytes - m->bytes;
+	count_used(m->device, bytes, m->bytes);
 	m->bytes = bytes;
 }
 
@@ -156,24 +166,37 @@ static bool is_only(const struct mirror *m)
 	return true;
 }
 
-enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim)
+/* Make room on d by mirrors of `from`, until there is enough, or one that must be fetched first. */
+static void spill(const struct device *d, struct device *from, uint64_t bytes,
+		  struct mirror **victim)
 {
 	struct mirror *newer;
 
-	*victim = NULL;
-	if (bytes > d->capacity)
-		return ROOM_NEVER;
-	for (struct mirror *m = d->oldest; m && bytes > room(d); m = newer) {
+	for (struct mirror *m = from->oldest; m && bytes > room(d) && !*victim; m = newer) {
 		newer = m->newer;
 		if (m->users || m->stuck || m->storage->exports)
 			continue;
 		if (is_only(m)) {
 			*victim = m;
-			return ROOM_LATER;
+		} else {
+			from->spills++;
+			mirror_drop(m);
 		}
-		d->spills++;
-		mirror_drop(m);
 	}
+}
+
+enum device_room device_make_room(struct device *d, uint64_t bytes, struct mirror **victim)
+{
+	*victim = NULL;
+	if (bytes > d->capacity)
+		return ROOM_NEVER;
+	spill(d, d, bytes, victim);
+	/* Then what other users have there. */
+	for (struct device *o = d->root ? *d->owns : NULL; o && !*victim; o = o->next_own)
+		if (o != d && o->root == d->root)
+			spill(d, o, bytes, victim);
+	if (*victim)
+		return ROOM_LATER;
 	return bytes <= room(d) ? ROOM_YES : ROOM_LATER;
 }
 
@@ -210,14 +233,20 @@ uint64_t device_carried_from(void)
 /* Refusals in a row after which nobody asks again. */
 #define PEER_REFUSALS 3
 
+struct device_peer *device_peer(struct device *to, const struct device *from)
+{
+	return &(to->root ? to->root : to)->peer[from->index];
+}
+
 bool device_reaches(const struct device *to, const struct device *from)
 {
+	const struct device *all = to->root ? to->root : to;
 	int there = device_ordinal(from);
 
-	return to != from && to->index && from->index && from->exports &&
+	return to->index != from->index && to->index && from->index && from->exports &&
 	       from->state == DEVICE_USABLE && to->state == DEVICE_USABLE && there >= 0 &&
 	       there < 64 && (to->peers >> there & 1) &&
-	       to->peer[from->index].refused < PEER_REFUSALS;
+	       all->peer[from->index].refused < PEER_REFUSALS;
 }
 
 uint64_t device_drop_copies(struct device *d, uint64_t client)

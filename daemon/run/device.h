@@ -58,6 +58,13 @@ struct device {
 		double bytes_us;		 /* measured; 0: not yet */
 	} peer[LIMIT_DEVICES];
 	uint32_t next_region;
+	/* Of a user's own (isolate.c): the device by the same name that all share, the list that it
+	 * is in, and whose it is.  Of that one: bytes of mirrors on all users' own. */
+	struct device *root, **owns, *next_own;
+	uint32_t uid;
+	bool ending;
+	uint64_t left_ms; /* when its user had no session any more; 0: he has */
+	uint64_t used_own;
 	char model[64], uuid[48];
 	char text[LIMIT_ERROR_TEXT];
 };
@@ -114,6 +121,8 @@ int device_ordinal(const struct device *d);
 uint64_t device_carried_from(void);
 /* Can values go from there to here without the host? */
 bool device_reaches(const struct device *to, const struct device *from);
+/* What copies from there to here have shown, by any user's worker. */
+struct device_peer *device_peer(struct device *to, const struct device *from);
 /* A number for a region of the device's worker. */
 uint32_t device_region_number(struct device *d);
 

@@ -723,6 +723,37 @@ void executor_get_stats(const struct executor *x, struct executor_stats *out)
 	out->wakes += atomic_load(&x->progress->wakes);
 }
 
+bool executor_quit(struct executor *x)
+{
+	int status = 0;
+
+	uv_timer_stop(x->restart);
+	uv_timer_stop(x->watch);
+	return x->pid < 0 || spawn_collect(x, &status);
+}
+
+void executor_add_stats(struct executor_stats *sum, const struct executor_stats *x)
+{
+	sum->runs += x->runs;
+	sum->steps += x->steps;
+	sum->slices += x->slices;
+	sum->busy_ns += x->busy_ns;
+	sum->library_products += x->library_products;
+	sum->own_products += x->own_products;
+	sum->deaths += x->deaths;
+	sum->queued += x->queued;
+	sum->held += x->held;
+	sum->in_flight += x->in_flight;
+	sum->registered_bytes += x->registered_bytes;
+	sum->beside_steps += x->beside_steps;
+	sum->packets += x->packets;
+	sum->wakes += x->wakes;
+	sum->trials += x->trials;
+	sum->tuning_ns += x->tuning_ns;
+	sum->up_bytes_us = x->up_bytes_us > 0 ? x->up_bytes_us : sum->up_bytes_us;
+	sum->down_bytes_us = x->down_bytes_us > 0 ? x->down_bytes_us : sum->down_bytes_us;
+}
+
 void executor_load(const struct executor *x, uint64_t client, struct executor_load *out)
 {
 	schedule_load(x, client, out);

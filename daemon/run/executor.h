@@ -194,6 +194,10 @@ void executor_kernel_drop(struct executor *x, uint32_t id);
 bool executor_step_known(const struct executor *x, const struct plan_step *s);
 /* Predicted microseconds of a step, corrected by what its kernel has taken lately. */
 uint64_t executor_step_cost(const struct executor *x, const struct plan_step *s);
+/* Kill the worker, for good; false: it is not over yet, ask again.  No job is left. */
+bool executor_quit(struct executor *x);
+/* Of several workers of one device. */
+void executor_add_stats(struct executor_stats *sum, const struct executor_stats *x);
 /* What other clients than this one want of the device now, as predicted. */
 struct executor_load {
 	uint32_t clients;
