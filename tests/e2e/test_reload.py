@@ -83,8 +83,8 @@ def test_each_live_setting_is_applied_and_no_other(reloading):
     kinds = dict(re.findall(r'^SETTING\((\w+), (\w+),', (ROOT / "daemon/config.def").read_text(),
                             re.M))
     _, reload = reloading
-    text = {name: values.get(kinds[name], "warn" if name == "log" else "cpu" if name == "device" else "7" if name == "spin_us"
-                             else "none") for name, _ in ROWS}
+    own = {"log": "warn", "device": "cpu", "isolation": "user", "spin_us": "7"}
+    text = {name: values.get(kinds[name], own.get(name, "none")) for name, _ in ROWS}
     text["idle_exit_seconds"] = "3600"
     log = reload("".join(f"{k} = {v}\n" for k, v in text.items()))
     # On the command line, and in the environment of every test.
