@@ -270,6 +270,8 @@ void pipeline_release_plan(void *d, struct plan *plan);
 struct device *choose_for(struct job *j);
 /* What was decided for a plan between the CPU and this GPU; NULL: nothing yet. */
 const struct place *choose_place(const struct plan *plan, unsigned gpu, unsigned where);
+/* Why this one of several, the last time; "": it was not. */
+const char *choose_among(const struct plan *plan, unsigned gpu, unsigned where);
 /* To the CPU with a job that its device cannot run. */
 void choose_cpu(struct job *j);
 /* Are the plan's kernels loaded by the device's worker, or failed?  They are asked for if

@@ -313,19 +313,26 @@ static bool could(const struct device *dev, const struct plan *plan)
 
 const struct place *choose_place(const struct plan *plan, unsigned gpu, unsigned where)
 {
-	if (gpu > 1 && !plan->elsewhere)
+	if (gpu > 1 && !plan->gpus)
 		return NULL;
-	return gpu == 1 ? &plan->place[where] : &plan->elsewhere[(gpu - 2) * PLACE_CASES + where];
+	return gpu == 1 ? &plan->place[where] : &plan->gpus->place[gpu - 2][where];
+}
+
+const char *choose_among(const struct plan *plan, unsigned gpu, unsigned where)
+{
+	return plan->gpus ? plan->gpus->among[gpu - 1][where] : "";
+}
+
+static struct plan_gpus *gpus_of(struct plan *plan)
+{
+	if (!plan->gpus)
+		plan->gpus = xcalloc(1, sizeof *plan->gpus);
+	return plan->gpus;
 }
 
 static struct place *place_of(struct plan *plan, const struct device *gpu, enum place_case where)
 {
-	if (gpu->index == 1)
-		return &plan->place[where];
-	if (!plan->elsewhere)
-		plan->elsewhere =
-			xcalloc((LIMIT_DEVICES - 2) * PLACE_CASES, sizeof *plan->elsewhere);
-	return &plan->elsewhere[(size_t)(gpu->index - 2) * PLACE_CASES + where];
+	return gpu->index == 1 ? &plan->place[where] : &gpus_of(plan)->place[gpu->index - 2][where];
 }
 
 /* ---- Which GPU of several ---- */
@@ -403,23 +410,22 @@ static void weigh(struct candidate *c, const struct session *s, double run)
 	c->us = place_move_us(&c->facts, &c->like) + run + c->wait_us;
 }
 
-static void say_why(struct place *p, const struct session *s, const struct candidate *best,
+static void say_why(char *among, const struct session *s, const struct candidate *best,
 		    const struct candidate *home)
 {
 	const char *name = best->dev->name;
 
 	if (best != home)
-		snprintf(p->among, sizeof p->among,
+		snprintf(among, PLACE_AMONG,
 			 "on %s of several, as %s has %.0f us of other clients' work", name,
 			 home->dev->name, home->wait_us);
 	else if (best->there)
-		snprintf(p->among, sizeof p->among, "on %s of several, where %.1f MB of it lie",
-			 name, (double)best->there * 1e-6);
+		snprintf(among, PLACE_AMONG, "on %s of several, where %.1f MB of it lie", name,
+			 (double)best->there * 1e-6);
 	else if (s->gpu == best->dev->index + 1)
-		snprintf(p->among, sizeof p->among, "on %s of several, as its client's other work",
-			 name);
+		snprintf(among, PLACE_AMONG, "on %s of several, as its client's other work", name);
 	else
-		snprintf(p->among, sizeof p->among,
+		snprintf(among, PLACE_AMONG,
 			 "on %s of several, where other clients have least to do", name);
 }
 
@@ -457,7 +463,8 @@ static bool pick(struct candidate *out, struct job *j)
 		    c[i].us < home->us * (1 - MOVE_GAIN))
 			best = &c[i];
 	*out = *best;
-	say_why(place_of(j->run.plan, best->dev, best->facts.where), s, best, home);
+	say_why(gpus_of(j->run.plan)->among[best->dev->index - 1][best->facts.where], s, best,
+		home);
 	return true;
 }
 

@@ -86,9 +86,10 @@ static void put_among(struct textbuf *t, const struct plan *p, uint8_t device)
 {
 	for (unsigned c = 0; device && c < PLACE_CASES; c++) {
 		const struct place *at = choose_place(p, device, c);
+		const char *among = choose_among(p, device, c);
 
-		if (at && *at->among && at->device == device + 1) {
-			textbuf_put(t, "  %s\n", at->among);
+		if (at && *among && at->device == device + 1) {
+			textbuf_put(t, "  %s\n", among);
 			return;
 		}
 	}

@@ -506,14 +506,14 @@ static void explain_place(struct explanation *e, const struct plan *plan)
 	for (unsigned i = 0; uses && i < PLACE_CASES * (e->d->ndevice - 1); i++) {
 		unsigned gpu = i / PLACE_CASES + 1, c = i % PLACE_CASES;
 		const struct place *p = choose_place(plan, gpu, c);
+		const char *among = choose_among(plan, gpu, c);
 		char text[PLACE_TEXT + PLACE_AMONG + 128];
 
 		if (!p || !*p->text)
 			continue;
 		snprintf(text, sizeof text, "plan %llu, with inputs %s, runs on %s: %s%s%s",
 			 (unsigned long long)plan->number, where[c],
-			 e->d->device[p->device - 1].name, p->text, *p->among ? "; " : "",
-			 p->among);
+			 e->d->device[p->device - 1].name, p->text, *among ? "; " : "", among);
 		add_line(e, text);
 	}
 }

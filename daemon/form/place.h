@@ -95,7 +95,6 @@ struct place {
 	double fetch_us;	  /* of cpu_us, what is no work of the CPU's worker */
 	double best_us, first_us; /* measured in this state; before the trial */
 	char text[PLACE_TEXT];	  /* why */
-	char among[PLACE_AMONG];  /* why this device of several, the last time; "": there is one */
 };
 
 /* Microseconds until the operands are on the device and the results back. */

@@ -17,7 +17,7 @@ void plan_free(struct plan *p)
 	free(p->note);
 	free(p->value_slot);
 	free(p->most);
-	free(p->elsewhere);
+	free(p->gpus);
 	free(p);
 }
 

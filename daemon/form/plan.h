@@ -72,6 +72,13 @@ struct plan_note {
 	uint8_t reason; /* enum fuse_reason */
 };
 
+/* On a machine with several GPUs: what was decided on those behind the first, and why each was the
+ * one to be compared with the CPU, the last time; "": it never was. */
+struct plan_gpus {
+	struct place place[LIMIT_DEVICES - 2][PLACE_CASES];
+	char among[LIMIT_DEVICES - 1][PLACE_CASES][PLACE_AMONG];
+};
+
 struct plan {
 	uint64_t number; /* in the order in which the plan cache took them */
 	uint32_t refs;
@@ -81,11 +88,10 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
-	uint32_t nsize; /* extents that each turn has of its own (part.mark) */
-	int64_t *most;	/* [nsize]: the largest that the plan is right for */
-	/* Where it runs: on the CPU, or on the first GPU; on others, [GPU - 2][PLACE_CASES], where
-	 * any was asked of.  Loop thread only. */
-	struct place place[PLACE_CASES], *elsewhere;
+	uint32_t nsize;			 /* extents that each turn has of its own (part.mark) */
+	int64_t *most;			 /* [nsize]: the largest that the plan is right for */
+	struct place place[PLACE_CASES]; /* where it runs; loop thread only */
+	struct plan_gpus *gpus;		 /* where there are several; else NULL; likewise */
 	uint64_t turn_ns; /* what one of several turns took; 0: none did; loop thread only */
 };
 

@@ -3,11 +3,13 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 from gpu import Gpu, Refused
-from harness import find_standin, wait_until
+from harness import ROOT, find_daemon, find_standin, standin_environment, wait_until
 from test_place import HEAVY, compiled
 from test_published import ROOT_ONLY
 
@@ -231,3 +233,12 @@ def test_no_other_value():
     gpu = Gpu(settings={"isolation": "some"})
     with pytest.raises(AssertionError, match="isolation = some: want none or user"), gpu:
         pass
+
+
+def test_the_check_for_machines():
+    """tests/gpu/gpuusers.py, as it is run on hardware."""
+    env = {**os.environ, **standin_environment(race=0, devices=2), "BRAZE_DAEMON": find_daemon()}
+    done = subprocess.run([sys.executable, ROOT / "tests/gpu/gpuusers.py"], capture_output=True, text=True,
+                          env=env, timeout=300)
+    assert done.returncode == 0 and "\n1..13\n" in done.stdout, done.stdout + done.stderr
+    assert "reached: True, 1 values past the host" in done.stdout
