@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 12
+#define BRAZE_PROTO_MINOR 13
 
 #define SPENT_WORDS  4	/* in an answer that says what was spent */
 #define MINOR_SHARED 7	/* from this one on a value may lie beside the arena */
