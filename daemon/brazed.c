@@ -115,8 +115,10 @@ static void on_look(uv_idle_t *h)
 
 static bool gpus_work(const struct brazed *d)
 {
-	for (unsigned i = 1; i < d->ndevice; i++)
-		if (d->device[i].executor && executor_works(d->device[i].executor))
+	const struct device *cpu = &d->device[0];
+
+	for (struct device *dev = isolate_next(d, cpu); dev; dev = isolate_next(d, dev))
+		if (dev->executor && executor_works(dev->executor))
 			return true;
 	return false;
 }

@@ -734,11 +734,10 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		adapted_methods, gather_methods,  layout_methods,  foreign_methods,
-		scalar_methods,	 watch_methods,	  ufunc_methods,   kernel_methods,
-		about_methods,	 publish_methods, profile_methods, arrow_methods,
-		dlpack_methods,	 fourier_methods, factors_methods, brain_methods,
-		sparse_methods,
+		adapted_methods, gather_methods, layout_methods, foreign_methods, scalar_methods,
+		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,	  publish_methods,
+		profile_methods, arrow_methods,	 dlpack_methods, fourier_methods, factors_methods,
+		brain_methods,	 sparse_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

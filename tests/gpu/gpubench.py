@@ -68,10 +68,11 @@ class Daemon:
         settings = {"socket": self.socket, "status_socket": self.status,
                     "cache_dir": os.path.join(self.folder.name, "cache"),
                     "device": f"cpu,{DEVICE}"}
+        # No trials of geometries while others are measured.
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [str(program), *(f"-o{k}={v}" for k, v in settings.items())], stderr=log,
-                stdin=subprocess.DEVNULL)
+                stdin=subprocess.DEVNULL, env=os.environ | {"BRAZE_WORKER_TUNE": "0"})
         deadline = time.monotonic() + 60
         while self.device() is None or self.device()["state"] == "starting":
             if self.process.poll() is not None or time.monotonic() > deadline:
