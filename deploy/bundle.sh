@@ -4,7 +4,7 @@
 #
 # In:  a build (BUILD, default build/), with tests for braze-gpucheck.
 # Out: OUT/bin (brazed, brazectl, braze-gpucheck), OUT/lib (every library that these
-#      need but glibc's), OUT/python (the package, gpubench.py, gpuforeign.py).  Programs find lib/ by
+#      need but glibc's), OUT/python (the package, gpubench.py, gpuforeign.py, gpuusers.py).  Programs find lib/ by
 #      their own place, so the tree may be moved.  OUT.tar.xz is the same, packed.
 #
 # The tree is checked before this ends well: with an empty environment every library
@@ -59,7 +59,7 @@ for program in brazed brazectl braze-gpucheck; do
 done
 cp -RL "$build/python/braze" "$out/python/braze"
 find "$out/python" -name __pycache__ -prune -exec rm -rf {} +
-install -m 644 "$root"/tests/gpu/gpu{bench,foreign}.py "$out/python/"
+install -m 644 "$root"/tests/gpu/gpu{bench,foreign,users}.py "$out/python/"
 carry "$build/python/braze/_core.abi3.so"
 # The loops of small operations, one file for each instruction set.
 install -m 644 "$build"/lib/libbraze-near-*.so "$out/lib/"

@@ -3,7 +3,7 @@
 """Several users and several GPUs on a machine's own driver, as TAP: a worker for each user (as root), what
 CUDA_VISIBLE_DEVICES leaves a client, and copies between GPUs where there are two.
 
-    BRAZE_DAEMON=build/bin/brazed build/venv/bin/python tests/gpu/gpuusers.py
+In: a daemon beside it (../bin/brazed, or BRAZE_DAEMON), and the package braze, beside it or where Python finds it.
 """
 
 import json
@@ -16,10 +16,13 @@ import time
 
 import numpy
 
-import braze
-import braze.numpy as np
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 
-DAEMON = os.environ.get("BRAZE_DAEMON", str(pathlib.Path(__file__).resolve().parents[2] / "build/bin/brazed"))
+import braze  # noqa: E402
+import braze.numpy as np  # noqa: E402
+
+DAEMON = os.environ.get("BRAZE_DAEMON", str(HERE.parent / "bin/brazed"))
 USERS = (65531, 65532)
 N = 8 << 20
 number = failed = 0
