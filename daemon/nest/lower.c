@@ -9,6 +9,16 @@
 
 #include <string.h>
 
+void lower_as_it_lies(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
+		      const struct part_ref *r)
+{
+	part_view(v, p->part, r);
+	c->operand[x].slot = p->value_slot[r->value];
+	c->operand[x].dtype = v->dtype;
+	c->operand[x].offset = v->offset;
+	c->operand[x].move = v->move;
+}
+
 /* Loop types of an op on the operands it has in the partition. */
 enum status lower_sig(struct op_sig *out, const struct part_op *o, struct err *err)
 {

@@ -15,11 +15,14 @@ unsigned lower_wide(unsigned dtype);
 /* An operand of a library step, an array, as type `to`: as it lies, or cast into a temporary. */
 enum status lower_array(uint32_t *slot, struct view *v, struct prog *p, const struct part_ref *r,
 			unsigned to, struct err *err) MUST_USE;
-/* Append the units of one operation. */
+/* Operand x of a library step, an array that it takes as it lies; *v says how. */
+void lower_as_it_lies(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
+		      const struct part_ref *r);
 /* How a product of operands that need no cast is computed; 0: it has no points, or they need one.
  * Where sizes are not known, part_op.axes says it. */
 enum { MATMUL_NEST = 1, MATMUL_STEP };
 unsigned lower_matmul_way(const struct part *part, const struct part_op *o);
+/* Append the units of one operation. */
 enum status lower_matmul(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_along(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_join(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;

@@ -6,16 +6,6 @@
 
 #include "lower.h"
 
-static void put(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
-		const struct part_ref *r)
-{
-	part_view(v, p->part, r);
-	c->operand[x].slot = p->value_slot[r->value];
-	c->operand[x].dtype = v->dtype;
-	c->operand[x].offset = v->offset;
-	c->operand[x].move = v->move;
-}
-
 /* See lower.h. */
 enum status lower_chosen(struct prog *p, const struct part_op *o, struct err *err)
 {
@@ -35,10 +25,10 @@ enum status lower_chosen(struct prog *p, const struct part_op *o, struct err *er
 	c->op = o->op;
 	c->dtype = sig.in[0];
 	c->nloop = CHOSEN_LOOPS;
-	put(c, CHOSEN_SOURCE, &source, p, &o->in[0]);
-	put(c, CHOSEN_MASK, &mask, p, &o->in[1]);
-	put(c, CHOSEN_RANKS, &ranks, p, &o->in[2]);
-	put(c, CHOSEN_RESULT, &out, p, &o->out);
+	lower_as_it_lies(c, CHOSEN_SOURCE, &source, p, &o->in[0]);
+	lower_as_it_lies(c, CHOSEN_MASK, &mask, p, &o->in[1]);
+	lower_as_it_lies(c, CHOSEN_RANKS, &ranks, p, &o->in[2]);
+	lower_as_it_lies(c, CHOSEN_RESULT, &out, p, &o->out);
 	c->extent[CHOSEN_LOOP_MASK] = source.shape.dim[0];
 	c->extent[CHOSEN_LOOP_BLOCKS] = ranks.shape.dim[0];
 	c->operand[CHOSEN_SOURCE].stride[CHOSEN_LOOP_MASK] = source.stride[0];

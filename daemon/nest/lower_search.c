@@ -8,16 +8,6 @@
 
 #include "lower.h"
 
-static void put(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
-		const struct part_ref *r)
-{
-	part_view(v, p->part, r);
-	c->operand[x].slot = p->value_slot[r->value];
-	c->operand[x].dtype = v->dtype;
-	c->operand[x].offset = v->offset;
-	c->operand[x].move = v->move;
-}
-
 /* See lower.h.  Without needles nothing is done. */
 enum status lower_search(struct prog *p, const struct part_op *o, struct err *err)
 {
@@ -36,9 +26,9 @@ enum status lower_search(struct prog *p, const struct part_op *o, struct err *er
 	c->call = lines ? CALL_INTERP : CALL_SEARCH;
 	c->op = o->op;
 	c->nloop = SEARCH_LOOPS;
-	put(c, SEARCH_AMONG, &among, p, &o->in[0]);
-	put(c, SEARCH_NEEDLES, &needles, p, &o->in[1]);
-	put(c, SEARCH_RESULT, &out, p, &o->out);
+	lower_as_it_lies(c, SEARCH_AMONG, &among, p, &o->in[0]);
+	lower_as_it_lies(c, SEARCH_NEEDLES, &needles, p, &o->in[1]);
+	lower_as_it_lies(c, SEARCH_RESULT, &out, p, &o->out);
 	c->dtype = among.dtype;
 	c->extent[SEARCH_LOOP_NEEDLES] = out.shape.dim[0];
 	c->extent[SEARCH_LOOP_AMONG] = among.shape.dim[0];
@@ -46,7 +36,7 @@ enum status lower_search(struct prog *p, const struct part_op *o, struct err *er
 	c->operand[SEARCH_NEEDLES].stride[SEARCH_LOOP_NEEDLES] = needles.stride[0];
 	c->operand[SEARCH_RESULT].stride[SEARCH_LOOP_NEEDLES] = 8;
 	if (lines) {
-		put(c, SEARCH_VALUES, &values, p, &o->in[2]);
+		lower_as_it_lies(c, SEARCH_VALUES, &values, p, &o->in[2]);
 		c->operand[SEARCH_VALUES].stride[SEARCH_LOOP_AMONG] = values.stride[0];
 	}
 	prog_count_call(p, u);

@@ -7,16 +7,6 @@
 
 #include "lower.h"
 
-static void put(struct plan_call *c, unsigned x, struct view *v, const struct prog *p,
-		const struct part_ref *r)
-{
-	part_view(v, p->part, r);
-	c->operand[x].slot = p->value_slot[r->value];
-	c->operand[x].dtype = v->dtype;
-	c->operand[x].offset = v->offset;
-	c->operand[x].move = v->move;
-}
-
 /* See lower.h.  Where nothing comes out nothing is done. */
 enum status lower_sparse(struct prog *p, const struct part_op *o, struct err *err)
 {
@@ -35,10 +25,10 @@ enum status lower_sparse(struct prog *p, const struct part_op *o, struct err *er
 	c->call = CALL_SPARSE;
 	c->op = o->op;
 	c->nloop = SPARSE_LOOPS;
-	put(c, SPARSE_ENTRIES, &entries, p, &o->in[0]);
-	put(c, SPARSE_STRUCTURE, &structure, p, &o->in[1]);
-	put(c, SPARSE_FROM, &from, p, &o->in[2]);
-	put(c, SPARSE_RESULT, &out, p, &o->out);
+	lower_as_it_lies(c, SPARSE_ENTRIES, &entries, p, &o->in[0]);
+	lower_as_it_lies(c, SPARSE_STRUCTURE, &structure, p, &o->in[1]);
+	lower_as_it_lies(c, SPARSE_FROM, &from, p, &o->in[2]);
+	lower_as_it_lies(c, SPARSE_RESULT, &out, p, &o->out);
 	c->dtype = out.dtype;
 	n = dtype_row(c->dtype)->bytes;
 	c->extent[SPARSE_LOOP_ROWS] = out.shape.dim[0];

@@ -3,41 +3,16 @@
  *
  * The driver is the libcuda.so.1 that this process has loaded already; one that is no
  * stand-in has no table for us, and there is no handle. */
+#include "cu_found.h"
 #include "blas.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #define HANDLE_BYTES	  (4u << 20) /* that a handle takes of the device */
 #define WORKSPACE_ALIGNED 256
 
-typedef CUresult table_fn(const void **out, const CUuuid *id);
-typedef CUresult alloc_fn(CUdeviceptr *out, size_t bytes);
-typedef CUresult free_fn(CUdeviceptr address);
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cublasContext *handles;
-
-static void *driver_function(const char *name)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
-
-	if (library) {
-		found = dlsym(library, name);
-		dlclose(library);
-	}
-	return found;
-}
-
-static const struct cu_private *driver_table(void)
-{
-	static const CUuuid id = CU_PRIVATE_ID;
-	const void *table = NULL;
-	table_fn *get = NULL;
-
-	*(void **)&get = driver_function("cuGetExportTable");
-	return get && get(&table, &id) == CUDA_SUCCESS ? table : NULL;
-}
 
 static bool alive(cublasHandle_t h)
 {

@@ -3,8 +3,8 @@
  *
  * The driver is the libcuda.so.1 that this process has loaded already; one that is no
  * stand-in has no table for us, and there is no plan. */
+#include "cu_found.h"
 #include "fft.h"
-#include <dlfcn.h>
 #include <pthread.h>
 
 #define PLANS	     1024
@@ -12,33 +12,8 @@
 #define AREA_ALIGNED 256
 #define SMALL	     16 /* transforms so short need no work area */
 
-typedef CUresult table_fn(const void **out, const CUuuid *id);
-typedef CUresult alloc_fn(CUdeviceptr *out, size_t bytes);
-typedef CUresult free_fn(CUdeviceptr address);
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fft_plan plans[PLANS]; /* handle - 1 */
-
-static void *driver_function(const char *name)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
-
-	if (library) {
-		found = dlsym(library, name);
-		dlclose(library);
-	}
-	return found;
-}
-
-static const struct cu_private *driver_table(void)
-{
-	static const CUuuid id = CU_PRIVATE_ID;
-	const void *table = NULL;
-	table_fn *get = NULL;
-
-	*(void **)&get = driver_function("cuGetExportTable");
-	return get && get(&table, &id) == CUDA_SUCCESS ? table : NULL;
-}
 
 cufftResult fft_refuse(const struct fft_plan *p, const char *function, const char *what)
 {

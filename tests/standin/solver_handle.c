@@ -3,8 +3,8 @@
  *
  * The driver is the libcuda.so.1 that this process has loaded already; one that is no stand-in has
  * no table for us, and there is no handle. */
+#include "cu_found.h"
 #include "solver.h"
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -13,34 +13,9 @@
 #define ALIGNED	     256
 #define SPOILT	     0xdd
 
-typedef CUresult table_fn(const void **out, const CUuuid *id);
-typedef CUresult alloc_fn(CUdeviceptr *out, size_t bytes);
-typedef CUresult free_fn(CUdeviceptr address);
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct solver_handle handles[HANDLES];
 static struct solver_params params_of[HANDLES];
-
-static void *driver_function(const char *name)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
-
-	if (library) {
-		found = dlsym(library, name);
-		dlclose(library);
-	}
-	return found;
-}
-
-static const struct cu_private *driver_table(void)
-{
-	static const CUuuid id = CU_PRIVATE_ID;
-	const void *table = NULL;
-	table_fn *get = NULL;
-
-	*(void **)&get = driver_function("cuGetExportTable");
-	return get && get(&table, &id) == CUDA_SUCCESS ? table : NULL;
-}
 
 static cusolverStatus_t refuse(const struct solver_handle *h, const char *function,
 			       const char *what)
