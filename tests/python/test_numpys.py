@@ -212,6 +212,8 @@ def test_the_call_from_c_is_the_call_from_python(name):
 # their own), and the Python half's C order.
 @pytest.mark.parametrize("name", [n for n in ROWS if not n.startswith("random.")])
 def test_results_are_numpys(name):
+    if os.environ.get("BRAZE_TEST_DEVICE") and name.startswith(("fft.", "linalg.")):
+        pytest.skip("by a library of the device's, with its bits: test_cuda_fft.py, test_cuda_solver.py")
     compared = 0
     for text in cases(name):
         mine, theirs = run(np, name, text), run(numpy, name, text)
