@@ -20,7 +20,7 @@ def product(a, b, dtype="FLOAT64"):
     _array(t, 1, dtype)
     _spread(t, 2, 1, a, dtype)
     _spread(t, 3, 1, b, dtype)
-    return t.op("MATMUL", 4, [2, 3], dtype=dtype), 4
+    return t.op("MATMUL", 4, [2, 3], dtype="none"), 4
 
 
 def reduction(shape, axes, op="SUM", dtype="FLOAT64", chain=0):

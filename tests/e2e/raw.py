@@ -46,6 +46,7 @@ def op_table_hash(below=256, root=ROOT):
 
 
 op_table_hash()
+DTYPE["none"] = 255  # of a product: at full precision
 
 
 # ---- Bytes ----

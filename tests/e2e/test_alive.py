@@ -264,7 +264,7 @@ def test_hello_comes_alone(daemon, also):
 def test_an_unknown_type_is_refused_with_the_operations_name(daemon, op):
     with Raw(daemon.socket) as c:
         t = Trace().full(1, [4])
-        DTYPE["nobody's"] = 14
+        DTYPE["nobody's"] = max(n for n in DTYPE.values() if n < 128) + 1
         t.op(op, 2, [1] * raw.OP[op][1], [1] if op == "SUM" else [], "nobody's")
         c.request(t.message())
         goodbye = c.ended()

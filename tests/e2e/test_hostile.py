@@ -204,8 +204,9 @@ TRACES = {
     "dirty without a fence": lambda t: t.op("DIRTY", 0, [1]),
     "write to a snapshot": lambda t: t.op("PIN", 2, [1]).op("ASSIGN", 0, [2, 1]),
     "dirty snapshot": lambda t: t.op("PIN", 2, [1]).op("DIRTY", 0, [2]),
-    "matrix product of a number": lambda t: t.op("MATMUL", 2, [1, 1 << 31 | 11], [0]),
-    "matrix product of misfits": lambda t: t.full(2, [3, 5]).op("MATMUL", 3, [2, 2]),
+    "matrix product of a number": lambda t: t.op("MATMUL", 2, [1, 1 << 31 | 11], [0], dtype="none"),
+    "matrix product of misfits": lambda t: t.full(2, [3, 5]).op("MATMUL", 3, [2, 2], dtype="none"),
+    "matrix product of no precision": lambda t: t.full(2, [3, 3]).op("MATMUL", 3, [2, 2], dtype="INT16"),
     "ranks of a float": lambda t: t.op("RANKS", 2, [1]),
     "ranks of a grid with gaps": lambda t: (t.full(2, [4, 8]).op("CAST", 3, [2], dtype="BOOL")
                                             .op("VIEW", 4, [3], [2, 0, 2, 4, 16, 1], "BOOL")
