@@ -47,6 +47,9 @@ enum dtype {
 #undef DTYPE
 	DTYPE_END
 };
+/* Of tables that calls look into: a row's place is sooner found where it is a power of two. */
+#define DTYPE_ROOM 16
+_Static_assert(DTYPE_END <= DTYPE_ROOM, "each type has a place");
 
 struct dtype_row {
 	const char *name;   /* "float64" */

@@ -14,11 +14,15 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b);
 enum status array_usable(struct braze_session *s, struct err *err) MUST_USE;
 
 /* May the session have arrays of the type?  Every type but bfloat16 is as old as daemons are. */
-static inline enum status array_type(const struct braze_session *s, unsigned d, struct err *err)
+static inline enum status array_type(struct braze_session *s, unsigned d, struct err *err)
 {
-	if (likely(d != DT_BFLOAT16 || s->minor >= MINOR_BRAIN))
+	if (likely(d != DT_BFLOAT16))
 		return OK;
-	return err_set(err, E_UNSUPPORTED, "the daemon is of a version that has no bfloat16");
+	if (s->minor < MINOR_BRAIN)
+		return err_set(err, E_UNSUPPORTED,
+			       "the daemon is of a version that has no bfloat16");
+	s->bfloat16 = true;
+	return OK;
 }
 
 static inline enum status array_room(struct braze_session *s, struct err *err)

@@ -239,9 +239,9 @@ struct braze_session {
 	uint32_t out[LIMIT_OPS_PER_PACKET];
 	uint32_t in[RECORD_BYTES / 4];
 	uint64_t imm[RECORD_BYTES / 8];
-	uint8_t unary[OP_END][DTYPE_END];  /* result type, or DTYPE_NONE: ask op_infer */
-	uint8_t binary[OP_END][DTYPE_END]; /* the same for two operands of this type */
-	uint8_t loop[OP_END][DTYPE_END];   /* of both: the type that operands are cast to */
+	uint8_t unary[OP_END][DTYPE_ROOM];  /* result type, or DTYPE_NONE: ask op_infer */
+	uint8_t binary[OP_END][DTYPE_ROOM]; /* the same for two operands of this type */
+	uint8_t loop[OP_END][DTYPE_ROOM];   /* of both: the type that operands are cast to */
 
 	/* Handles of what recorded ops wrote, in a ring; some are free by now, or another array's.
 	 */
@@ -253,6 +253,7 @@ struct braze_session {
 	unsigned flags, hello_flags;
 	uint32_t device;		    /* of the ops recorded now, as the wire has it */
 	uint8_t precision, first_precision; /* enum precision of products recorded now; at first */
+	bool bfloat16;			    /* there have been arrays of it */
 	bool shared;			    /* results recorded now get memory of their own */
 	uint32_t site;			    /* braze_set_site */
 	struct watching watching;

@@ -106,7 +106,7 @@ struct near {
 	 * them has taken as long as shipping them would. */
 	uint64_t spare;
 	const struct loops_library *lib;
-	uint32_t cost[OP_END][DTYPE_END]; /* an element, in tenths of a ns; 0: has no loop */
+	uint32_t cost[OP_END][DTYPE_ROOM]; /* an element, in tenths of a ns; 0: has no loop */
 	struct near_scratch *scratch;
 	struct near_block *free[NEAR_CLASSES];
 	size_t kept; /* bytes in the free lists */

@@ -128,7 +128,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
-	if (op != OP_CAST && rounds(sig, n, arg))
+	if (unlikely(s->bfloat16) && op != OP_CAST && rounds(sig, n, arg))
 		return near_not(s, WHY_KIND);
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
@@ -346,7 +346,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (rounds(sig, 1, &(braze_arg){.array = a}))
+	if (unlikely(s->bfloat16) && rounds(sig, 1, &(braze_arg){.array = a}))
 		return near_not(s, WHY_KIND);
 	if (!near_hand(a))
 		return near_waits(s->near, op, sig->in[0], a->count);

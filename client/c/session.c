@@ -102,7 +102,7 @@ static void leave_registry(struct braze_session *s)
 
 /* Result types of the common cases, so that recording one looks up a byte. */
 static struct {
-	uint8_t unary[OP_END][DTYPE_END], binary[OP_END][DTYPE_END], loop[OP_END][DTYPE_END];
+	uint8_t unary[OP_END][DTYPE_ROOM], binary[OP_END][DTYPE_ROOM], loop[OP_END][DTYPE_ROOM];
 } types;
 static pthread_once_t types_once = PTHREAD_ONCE_INIT;
 

@@ -35,7 +35,7 @@ struct tier0_red {
 };
 
 struct tier0_isa {
-	tier0_fn *op[OP_END][DTYPE_END];	 /* [op][loop type] */
+	tier0_fn *op[OP_END][DTYPE_ROOM];	 /* [op][loop type] */
 	tier0_fn *cast[DTYPE_END][DTYPE_END];	 /* [from][to] */
 	struct tier0_red red[OP_END][DTYPE_END]; /* [OP_SUM..OP_ARGMAX][loop type] */
 };
