@@ -102,10 +102,13 @@ uint64_t near_large_work(const struct near *near, enum op op, uint64_t work,
 
 /* Near loops make what their type says, and no more: what is rounded to bfloat16 behind one, and
  * numbers that are before it, are the daemon's. */
-static bool rounds(const struct op_sig *sig, int n, const braze_arg *arg)
+static bool rounds(const struct braze_session *s, const struct op_sig *sig, int n,
+		   const braze_arg *arg)
 {
 	bool rounds = sig->out == DT_BFLOAT16;
 
+	if (likely(!s->bfloat16))
+		return false;
 	for (int k = 0; k < n; k++)
 		rounds |= arg[k].array && arg[k].array->view.dtype == DT_BFLOAT16;
 	return rounds;
@@ -128,7 +131,7 @@ bool near_apply(struct braze_array **out, struct braze_session *s, enum op op,
 	struct near_in in[3];
 	uint64_t raw[3][2];
 
-	if (unlikely(s->bfloat16) && op != OP_CAST && rounds(sig, n, arg))
+	if (op != OP_CAST && rounds(s, sig, n, arg))
 		return near_not(s, WHY_KIND);
 	uint64_t work = near_work(s->near, op, loop, count), bytes = near_bytes(sig->out, count);
 	bool spared = false;
@@ -346,7 +349,7 @@ bool near_reduce(struct braze_array **out, enum op op, const struct op_sig *sig,
 	int64_t results = count_of(shape);
 	struct near_in in;
 
-	if (unlikely(s->bfloat16) && rounds(sig, 1, &(braze_arg){.array = a}))
+	if (rounds(s, sig, 1, &(braze_arg){.array = a}))
 		return near_not(s, WHY_KIND);
 	if (!near_hand(a))
 		return near_waits(s->near, op, sig->in[0], a->count);
