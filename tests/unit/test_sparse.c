@@ -42,7 +42,7 @@ static void fill(char *to, int64_t n, unsigned dtype)
 		double x = (some(2000) - 1000.0) / 7;
 
 		if (dtype == DT_INT64)
-			((int64_t *)(void *)to)[i] = (int64_t)some(UINT32_MAX) << some(40);
+			((uint64_t *)(void *)to)[i] = (uint64_t)some(UINT32_MAX) << some(40);
 		else if (dtype == DT_FLOAT32 || dtype == DT_COMPLEX64)
 			((float *)(void *)to)[i] = (float)x;
 		else
