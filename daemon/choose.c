@@ -51,24 +51,17 @@ static bool is_mirrored(const struct storage *st, const struct device *dev)
 	return m->valid || m->arriving || (st->writing && st->writer == dev->index + 1);
 }
 
-/* Bytes a microsecond, until copies have told. */
-#define LINK_BYTES_US 10000.0
-
-static double known(double rate)
-{
-	return rate > 0 ? rate : LINK_BYTES_US;
-}
-
 /* From one GPU to another, past the host or by way of it. */
 static double peer_us(uint64_t bytes, const struct device *from, struct device *to)
 {
 	struct executor_stats up, down;
 
 	if (device_reaches(to, from) && bytes >= device_carried_from())
-		return (double)bytes / known(device_peer(to, from)->bytes_us);
+		return (double)bytes / place_rate(device_peer(to, from)->bytes_us);
 	executor_get_stats(to->executor, &up);
 	executor_get_stats(from->executor, &down);
-	return (double)bytes / known(down.down_bytes_us) + (double)bytes / known(up.up_bytes_us);
+	return (double)bytes / place_rate(down.down_bytes_us) +
+	       (double)bytes / place_rate(up.up_bytes_us);
 }
 
 /* The GPU that has it, or will when what is in flight is done; NULL: none. */
@@ -297,7 +290,7 @@ static bool lacks(const struct device *dev, const struct plan *plan)
 		const struct plan_step *s = &plan->step[i];
 		unsigned has = s->kind == STEP_CALL ? call_row(s->call->call)->devices : GPU_CODE;
 
-		if (has == GPU_NONE || (has == GPU_LIBRARY && !dev->fourier) ||
+		if (has == GPU_NONE || (has == GPU_FOURIER && !dev->fourier) ||
 		    (has == GPU_SOLVER && !dev->factors))
 			return true;
 	}

@@ -92,10 +92,12 @@ static enum status room(struct session *s, uint64_t bytes, struct err *err)
 
 /* ---- A value that is there ---- */
 
-/* What was only copied there to be read is the host's. */
-static struct mirror *is_there(const struct storage *at)
+/* Where the value was made, if it lies there; NULL: it is the host's, as what was only copied to a
+ * device to be read. */
+static struct mirror *lies_on(const struct version *v)
 {
-	struct mirror *m = at->mirror;
+	const struct storage *at = v->storage;
+	struct mirror *m = v->state == VERSION_STORED && v->bytes ? at->mirror : NULL;
 
 	while (m && at->made_on != m->device->index + 1)
 		m = m->other;
@@ -105,8 +107,7 @@ static struct mirror *is_there(const struct storage *at)
 /* Where is it? */
 static void look(const struct session *s, uint64_t ticket, const struct version *v)
 {
-	const struct mirror *m =
-		v->state == VERSION_STORED && v->bytes ? is_there(v->storage) : NULL;
+	const struct mirror *m = lies_on(v);
 	const struct device *d = m ? m->device : NULL;
 
 	reply_exported(s->conn, ticket, 0, d ? d->name : "", d ? d->uuid : "", -1);
@@ -115,21 +116,21 @@ static void look(const struct session *s, uint64_t ticket, const struct version 
 static void lend_value(struct session *s, const struct decode_export *r, const struct array *a)
 {
 	const struct version *v = a->frozen;
-	struct storage *at = v->storage;
+	struct mirror *m = lies_on(v);
 	struct err err;
 
 	if (v->state == VERSION_FAILED) {
 		reply_failure(s->conn, r->ticket, v->error);
-	} else if (v->state == VERSION_STORED && storage_lost(at)) {
+	} else if (v->state == VERSION_STORED && storage_lost(v->storage)) {
 		err_set(&err, E_LOST, "lost: the array was only on a device that failed");
 		reply_failure(s->conn, r->ticket, &err);
-	} else if (v->state != VERSION_STORED || !v->bytes || !is_there(at)) {
+	} else if (!m) {
 		reply_exported(s->conn, r->ticket, 0, "", "", -1);
 	} else if (!a->exported && room(s, v->bytes, &err)) {
 		reply_failure(s->conn, r->ticket, &err);
 	} else {
-		is_there(at)->users++;
-		lend(s, r->ticket, r->id, is_there(at));
+		m->users++;
+		lend(s, r->ticket, r->id, m);
 	}
 }
 

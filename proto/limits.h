@@ -12,8 +12,8 @@
 
 #define SPENT_WORDS  4	/* in an answer that says what was spent */
 #define MINOR_SHARED 7	/* from this one on a value may lie beside the arena */
-#define MINOR_BRAIN  12 /* there are arrays of bfloat16 */
 #define MINOR_STAY   8	/* and a demand may leave values where they are computed */
+#define MINOR_BRAIN  12 /* there are arrays of bfloat16 */
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */

@@ -288,13 +288,16 @@ BRAZE_API int braze_fourier(braze_array **out, int op, braze_array *a, int axis,
 			    braze_error *err);
 /* Factors of matrices, as LAPACK has them.  a's last two axes count the columns and the rows of
  * each matrix, which is the transpose of a matrix in C order; its type is the operation's own,
- * single or double precision.  `what`, and the results, each a matrix column by column or a line of
- * numbers: "lu"        n x n: both factors, the row swapped with each (int64, from 1) "solve" of
- * the columns behind the square, B: X with A X = B "cholesky"  of the lower triangle: the factor,
- * above it anything "qr.r", "qr", "qr.all"  R on and above the diagonal; no, some or all columns of
- * Q "eigvalsh", "eigh"      of the lower triangle: eigenvectors, eigenvalues "svdvals", "svd",
- * "svd.all"  no more columns than rows: U, V^H, singular values out[3] is LAPACK's info (int32) of
- * each; what there is none of is NULL.  All are views of one array. */
+ * single or double precision.  Results are views of one array, each a matrix column by column or a
+ * line of numbers; out[3] is LAPACK's info (int32) of each matrix, and what there is none of is
+ * NULL.  `what`, and out[0] to out[2]:
+ *
+ * - "lu", of n x n: both factors, the row swapped with each (int64, from 1)
+ * - "solve", of the columns behind the square, B: X with A X = B
+ * - "cholesky", of the lower triangle: the factor, above it anything
+ * - "qr.r", "qr", "qr.all": R on and above the diagonal; no, some or all columns of Q
+ * - "eigvalsh", "eigh", of the lower triangle: eigenvectors (of "eigh"), eigenvalues
+ * - "svdvals", "svd", "svd.all", of no more columns than rows: U, V^H, singular values */
 BRAZE_API int braze_factors(braze_array *out[4], const char *what, braze_array *a,
 			    braze_error *err);
 /* Where needles of any shape belong among the elements of one axis, which are in that order: how

@@ -25,7 +25,7 @@ enum call_id {
 enum call_devices {
 	GPU_NONE,    /* lists are joined by nests there */
 	GPU_CODE,    /* a library, or code of ours, which is compiled for each type */
-	GPU_LIBRARY, /* a library of Fourier transforms only */
+	GPU_FOURIER, /* a library of Fourier transforms only */
 	GPU_SOLVER   /* a library of factors only */
 };
 

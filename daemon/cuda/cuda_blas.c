@@ -6,13 +6,12 @@
 #define _GNU_SOURCE
 #include "cuda_blas.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
-#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "call/product_way.h"
+#include "cuda_library.h"
 
 #define WORKSPACE_BYTES (32u << 20)
 
@@ -125,53 +124,28 @@ static const struct blas_status *status_of(int rc)
 	return s;
 }
 
-static bool resolve(struct cuda_blas *b)
-{
-	const struct {
-		const char *name;
-		void *to;
-	} want[] = {{"cublasCreate_v2", &b->create},
-		    {"cublasDestroy_v2", &b->destroy},
-		    {"cublasSetStream_v2", &b->set_stream},
-		    {"cublasSetWorkspace_v2", &b->set_workspace},
-		    {"cublasSetMathMode", &b->set_math},
-		    {"cublasSetAtomicsMode", &b->set_atomics},
-		    {"cublasSgemmStridedBatched", &b->sgemm},
-		    {"cublasDgemmStridedBatched", &b->dgemm},
-		    {"cublasCgemmStridedBatched", &b->cgemm},
-		    {"cublasZgemmStridedBatched", &b->zgemm},
-		    {"cublasGemmStridedBatchedEx", &b->gemm_ex}};
-
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		*(void **)want[i].to = dlsym(b->library, want[i].name);
-		if (!*(void **)want[i].to) {
-			log_warn("cuda_blas", "cuBLAS lacks %s and is not used", want[i].name);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The newest that the driver takes; where that one does not load, or lacks something, the
- * next.  Who names one, by the variable, has that one or none. */
 static void library_open(struct cuda_blas *b)
 {
 	static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
 					    NULL};
-	const char *named = getenv("BRAZE_LIBCUBLAS");
-	struct cuda_find found;
+	static const struct cuda_library wanted = {.topic = "cuda_blas",
+						   .called = "cuBLAS",
+						   .variable = "BRAZE_LIBCUBLAS",
+						   .names = names,
+						   .whole = true};
+	const struct cuda_symbol symbols[] = {{"cublasCreate_v2", &b->create},
+					      {"cublasDestroy_v2", &b->destroy},
+					      {"cublasSetStream_v2", &b->set_stream},
+					      {"cublasSetWorkspace_v2", &b->set_workspace},
+					      {"cublasSetMathMode", &b->set_math},
+					      {"cublasSetAtomicsMode", &b->set_atomics},
+					      {"cublasSgemmStridedBatched", &b->sgemm},
+					      {"cublasDgemmStridedBatched", &b->dgemm},
+					      {"cublasCgemmStridedBatched", &b->cgemm},
+					      {"cublasZgemmStridedBatched", &b->zgemm},
+					      {"cublasGemmStridedBatchedEx", &b->gemm_ex}};
 
-	for (unsigned i = 0; names[i] && !b->library; i++) {
-		const char *const one[] = {names[i], NULL};
-
-		if ((named && (!*named || i)) || !cuda_find(&found, "BRAZE_LIBCUBLAS", one))
-			continue; /* it is not wanted, or not here */
-		b->library = dlopen(found.path, RTLD_NOW | RTLD_LOCAL);
-		if (!b->library)
-			log_warn("cuda_blas", "cuBLAS does not load: %s", dlerror());
-		else if (!resolve(b))
-			b->library = NULL;
-	}
+	b->library = cuda_library_load(&wanted, symbols, sizeof symbols / sizeof *symbols);
 }
 
 void cuda_blas_init(struct cuda *c)

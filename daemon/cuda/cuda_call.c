@@ -387,7 +387,7 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 		return st;
 	if (c.call.call == CALL_PRODUCT)
 		return cuda_matmul_step(run, i, &c, err);
-	if (call_row(c.call.call)->devices == GPU_LIBRARY)
+	if (call_row(c.call.call)->devices == GPU_FOURIER)
 		return cuda_fourier_step(run, i, &c, err);
 	if (call_row(c.call.call)->devices == GPU_SOLVER)
 		return cuda_factors_step(run, i, &c, err);

@@ -3,13 +3,12 @@
 #define _GNU_SOURCE
 #include "cuda_fft.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "cuda_library.h"
 
 #define PLANS 16 /* of a lane */
 
@@ -70,57 +69,31 @@ static const char *text_of(int rc)
 	return s->text;
 }
 
-static bool resolve(struct cuda_fft *f, void *library)
-{
-	const struct {
-		const char *name;
-		void *to;
-	} want[] = {{"cufftCreate", &f->create},
-		    {"cufftDestroy", &f->destroy},
-		    {"cufftSetAutoAllocation", &f->set_auto},
-		    {"cufftSetWorkArea", &f->set_area},
-		    {"cufftSetStream", &f->set_stream},
-		    {"cufftMakePlanMany64", &f->make},
-		    {"cufftExecC2C", &f->c2c},
-		    {"cufftExecZ2Z", &f->z2z},
-		    {"cufftExecR2C", &f->r2c},
-		    {"cufftExecC2R", &f->c2r},
-		    {"cufftExecD2Z", &f->d2z},
-		    {"cufftExecZ2D", &f->z2d}};
-
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		*(void **)want[i].to = dlsym(library, want[i].name);
-		if (!*(void **)want[i].to) {
-			log_warn("cuda_fft", "cuFFT lacks %s and is not used", want[i].name);
-			return false;
-		}
-	}
-	return true;
-}
-
-/* As cuBLAS is found: the newest that the driver takes, else the next; who names one has that one
- * or none. */
 bool cuda_fft_open(struct cuda *c)
 {
 	static const char *const names[] = {"libcufft.so.12", "libcufft.so.11", "libcufft.so.10",
 					    NULL};
-	const char *named = getenv("BRAZE_LIBCUFFT");
+	static const struct cuda_library wanted = {.topic = "cuda_fft",
+						   .called = "cuFFT",
+						   .variable = "BRAZE_LIBCUFFT",
+						   .names = names};
 	struct cuda_fft f = {0};
-	struct cuda_find found;
+	const struct cuda_symbol symbols[] = {{"cufftCreate", &f.create},
+					      {"cufftDestroy", &f.destroy},
+					      {"cufftSetAutoAllocation", &f.set_auto},
+					      {"cufftSetWorkArea", &f.set_area},
+					      {"cufftSetStream", &f.set_stream},
+					      {"cufftMakePlanMany64", &f.make},
+					      {"cufftExecC2C", &f.c2c},
+					      {"cufftExecZ2Z", &f.z2z},
+					      {"cufftExecR2C", &f.r2c},
+					      {"cufftExecC2R", &f.c2r},
+					      {"cufftExecD2Z", &f.d2z},
+					      {"cufftExecZ2D", &f.z2d}};
 
-	for (unsigned i = 0; names[i] && !c->fft; i++) {
-		const char *const one[] = {names[i], NULL};
-		void *library = NULL;
-
-		if ((named && (!*named || i)) || !cuda_find(&found, "BRAZE_LIBCUFFT", one))
-			continue; /* it is not wanted, or not here */
-		library = dlopen(found.path, RTLD_LAZY | RTLD_LOCAL);
-		if (!library) {
-			log_warn("cuda_fft", "cuFFT does not load: %s", dlerror());
-		} else if (resolve(&f, library)) {
-			c->fft = xmalloc(sizeof *c->fft);
-			*c->fft = f;
-		}
+	if (cuda_library_load(&wanted, symbols, sizeof symbols / sizeof *symbols)) {
+		c->fft = xmalloc(sizeof *c->fft);
+		*c->fft = f;
 	}
 	log_debug("cuda_fft", "%s", c->fft ? "cuFFT" : "no Fourier transforms");
 	return c->fft != NULL;

@@ -9,9 +9,9 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "cuda_library.h"
 
 #define ALIGNED 256 /* bytes that the library's work area begins at */
 
@@ -125,68 +125,44 @@ static int real_of(unsigned dtype)
 
 /* ---- the library ---- */
 
-static bool resolve(struct cuda_solver *s, void *library)
-{
-	const struct {
-		const char *name;
-		void *to;
-	} want[] = {{"cusolverDnCreate", &s->create},
-		    {"cusolverDnDestroy", &s->destroy},
-		    {"cusolverDnSetStream", &s->set_stream},
-		    {"cusolverDnCreateParams", &s->create_params},
-		    {"cusolverDnDestroyParams", &s->destroy_params},
-		    {"cusolverDnXgetrf_bufferSize", &s->getrf_size},
-		    {"cusolverDnXgetrf", &s->getrf},
-		    {"cusolverDnXgetrs", &s->getrs},
-		    {"cusolverDnXpotrf_bufferSize", &s->potrf_size},
-		    {"cusolverDnXpotrf", &s->potrf},
-		    {"cusolverDnXgeqrf_bufferSize", &s->geqrf_size},
-		    {"cusolverDnXgeqrf", &s->geqrf},
-		    {"cusolverDnXsyevd_bufferSize", &s->syevd_size},
-		    {"cusolverDnXsyevd", &s->syevd},
-		    {"cusolverDnXgesvd_bufferSize", &s->gesvd_size},
-		    {"cusolverDnXgesvd", &s->gesvd},
-		    {"cusolverDnSorgqr_bufferSize", &s->orgqr_size[0]},
-		    {"cusolverDnDorgqr_bufferSize", &s->orgqr_size[1]},
-		    {"cusolverDnCungqr_bufferSize", &s->orgqr_size[2]},
-		    {"cusolverDnZungqr_bufferSize", &s->orgqr_size[3]},
-		    {"cusolverDnSorgqr", &s->orgqr[0]},
-		    {"cusolverDnDorgqr", &s->orgqr[1]},
-		    {"cusolverDnCungqr", &s->orgqr[2]},
-		    {"cusolverDnZungqr", &s->orgqr[3]}};
-
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		*(void **)want[i].to = dlsym(library, want[i].name);
-		if (!*(void **)want[i].to) {
-			log_warn("cuda_solver", "cuSOLVER lacks %s and is not used", want[i].name);
-			return false;
-		}
-	}
-	*(void **)&s->set_deterministic = dlsym(library, "cusolverDnSetDeterministicMode");
-	return true;
-}
-
-/* As cuFFT is found. */
 bool cuda_solver_open(struct cuda *c)
 {
 	static const char *const names[] = {"libcusolver.so.12", "libcusolver.so.11", NULL};
-	const char *named = getenv("BRAZE_LIBCUSOLVER");
+	static const struct cuda_library wanted = {.topic = "cuda_solver",
+						   .called = "cuSOLVER",
+						   .variable = "BRAZE_LIBCUSOLVER",
+						   .names = names};
 	struct cuda_solver s = {0};
-	struct cuda_find found;
+	const struct cuda_symbol symbols[] = {{"cusolverDnCreate", &s.create},
+					      {"cusolverDnDestroy", &s.destroy},
+					      {"cusolverDnSetStream", &s.set_stream},
+					      {"cusolverDnCreateParams", &s.create_params},
+					      {"cusolverDnDestroyParams", &s.destroy_params},
+					      {"cusolverDnXgetrf_bufferSize", &s.getrf_size},
+					      {"cusolverDnXgetrf", &s.getrf},
+					      {"cusolverDnXgetrs", &s.getrs},
+					      {"cusolverDnXpotrf_bufferSize", &s.potrf_size},
+					      {"cusolverDnXpotrf", &s.potrf},
+					      {"cusolverDnXgeqrf_bufferSize", &s.geqrf_size},
+					      {"cusolverDnXgeqrf", &s.geqrf},
+					      {"cusolverDnXsyevd_bufferSize", &s.syevd_size},
+					      {"cusolverDnXsyevd", &s.syevd},
+					      {"cusolverDnXgesvd_bufferSize", &s.gesvd_size},
+					      {"cusolverDnXgesvd", &s.gesvd},
+					      {"cusolverDnSorgqr_bufferSize", &s.orgqr_size[0]},
+					      {"cusolverDnDorgqr_bufferSize", &s.orgqr_size[1]},
+					      {"cusolverDnCungqr_bufferSize", &s.orgqr_size[2]},
+					      {"cusolverDnZungqr_bufferSize", &s.orgqr_size[3]},
+					      {"cusolverDnSorgqr", &s.orgqr[0]},
+					      {"cusolverDnDorgqr", &s.orgqr[1]},
+					      {"cusolverDnCungqr", &s.orgqr[2]},
+					      {"cusolverDnZungqr", &s.orgqr[3]}};
+	void *library = cuda_library_load(&wanted, symbols, sizeof symbols / sizeof *symbols);
 
-	for (unsigned i = 0; names[i] && !c->solver; i++) {
-		const char *const one[] = {names[i], NULL};
-		void *library = NULL;
-
-		if ((named && (!*named || i)) || !cuda_find(&found, "BRAZE_LIBCUSOLVER", one))
-			continue; /* it is not wanted, or not here */
-		library = dlopen(found.path, RTLD_LAZY | RTLD_LOCAL);
-		if (!library) {
-			log_warn("cuda_solver", "cuSOLVER does not load: %s", dlerror());
-		} else if (resolve(&s, library)) {
-			c->solver = xmalloc(sizeof *c->solver);
-			*c->solver = s;
-		}
+	if (library) {
+		*(void **)&s.set_deterministic = dlsym(library, "cusolverDnSetDeterministicMode");
+		c->solver = xmalloc(sizeof *c->solver);
+		*c->solver = s;
 	}
 	log_debug("cuda_solver", "%s", c->solver ? "cuSOLVER" : "no factors of matrices");
 	return c->solver != NULL;

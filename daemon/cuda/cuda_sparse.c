@@ -3,12 +3,11 @@
 #define _GNU_SOURCE
 #include "cuda_sparse.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 
-#include "base/cuda_find.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "cuda_library.h"
 
 /* cusparse.h's; tests/standin/sparse_declared.c holds them against it. */
 enum { SPARSE_OK = 0, PLAIN = 0, FROM_ZERO = 0, INDEX_32 = 2, INDEX_64 = 3, BY_COLUMNS = 1 };
@@ -40,49 +39,30 @@ struct cuda_sparse {
 			 const void *beta, void *c, int type, int way, void *work);
 };
 
-static bool resolve(struct cuda_sparse *s, void *library)
-{
-	const struct {
-		const char *name;
-		void *to;
-	} want[] = {{"cusparseCreate", &s->create},
-		    {"cusparseDestroy", &s->destroy},
-		    {"cusparseSetStream", &s->set_stream},
-		    {"cusparseCreateCsr", &s->matrix},
-		    {"cusparseCreateDnVec", &s->vector},
-		    {"cusparseCreateDnMat", &s->dense},
-		    {"cusparseDestroySpMat", &s->end_matrix},
-		    {"cusparseDestroyDnVec", &s->end_vector},
-		    {"cusparseDestroyDnMat", &s->end_dense},
-		    {"cusparseSpMV_bufferSize", &s->vector_work},
-		    {"cusparseSpMV", &s->vector_run},
-		    {"cusparseSpMM_bufferSize", &s->dense_work},
-		    {"cusparseSpMM", &s->dense_run}};
-
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		*(void **)want[i].to = dlsym(library, want[i].name);
-		if (!*(void **)want[i].to) {
-			log_warn("cuda_sparse", "cuSPARSE lacks %s and is not used", want[i].name);
-			return false;
-		}
-	}
-	return true;
-}
-
 bool cuda_sparse_open(struct cuda *c)
 {
 	static const char *const names[] = {"libcusparse.so.12", "libcusparse.so.11", NULL};
-	const char *named = getenv("BRAZE_LIBCUSPARSE");
+	static const struct cuda_library wanted = {.topic = "cuda_sparse",
+						   .called = "cuSPARSE",
+						   .variable = "BRAZE_LIBCUSPARSE",
+						   .names = names};
 	struct cuda_sparse s = {0};
-	struct cuda_find found;
-	void *library = NULL;
+	const struct cuda_symbol symbols[] = {{"cusparseCreate", &s.create},
+					      {"cusparseDestroy", &s.destroy},
+					      {"cusparseSetStream", &s.set_stream},
+					      {"cusparseCreateCsr", &s.matrix},
+					      {"cusparseCreateDnVec", &s.vector},
+					      {"cusparseCreateDnMat", &s.dense},
+					      {"cusparseDestroySpMat", &s.end_matrix},
+					      {"cusparseDestroyDnVec", &s.end_vector},
+					      {"cusparseDestroyDnMat", &s.end_dense},
+					      {"cusparseSpMV_bufferSize", &s.vector_work},
+					      {"cusparseSpMV", &s.vector_run},
+					      {"cusparseSpMM_bufferSize", &s.dense_work},
+					      {"cusparseSpMM", &s.dense_run}};
 
-	if (!named || !*named || !cuda_find(&found, "BRAZE_LIBCUSPARSE", names))
-		return false;
-	library = dlopen(found.path, RTLD_LAZY | RTLD_LOCAL);
-	if (!library) {
-		log_warn("cuda_sparse", "cuSPARSE does not load: %s", dlerror());
-	} else if (resolve(&s, library)) {
+	if (getenv(wanted.variable) &&
+	    cuda_library_load(&wanted, symbols, sizeof symbols / sizeof *symbols)) {
 		c->sparse = xmalloc(sizeof *c->sparse);
 		*c->sparse = s;
 	}

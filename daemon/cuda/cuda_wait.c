@@ -53,6 +53,7 @@ static const char *wrong(const struct cuda_run *run)
 
 static void conclude(struct cuda_run *run)
 {
+	const char *what = wrong(run);
 	struct err *err = &run->err;
 
 	if (err->code != OK && err->code != E_CANCELLED)
@@ -63,8 +64,8 @@ static void conclude(struct cuda_run *run)
 			(long long)(run->lane->c->hang_ns / 1000000));
 	else if (run->cancelled && err->code == OK)
 		err_set(err, E_CANCELLED, "cancelled on the device");
-	if (err->code == OK && wrong(run))
-		err_set(err, E_INVALID, "%s", wrong(run));
+	if (err->code == OK && what)
+		err_set(err, E_INVALID, "%s", what);
 }
 
 /* Wrong places that the run's checks met, for its completion; how many. */

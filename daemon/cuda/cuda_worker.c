@@ -358,7 +358,8 @@ static void serve(struct cuda *c)
 	bool busy = false;
 
 	while (!c->closed) {
-		int64_t look = spin_pace_time(&pace, c->look_ns), begun = look ? spin_clock() : 0;
+		int64_t look = spin_pace_time(&pace, c->look_ns),
+			begun = look ? cuda_worker_clock() : 0;
 		int fd = -1;
 		ssize_t n = 0;
 
@@ -370,7 +371,7 @@ static void serve(struct cuda *c)
 			poll(&p, 1, busy ? TICK_MS : -1);
 		}
 		if (p.revents && begun)
-			spin_pace_note(&pace, spin_clock() - begun);
+			spin_pace_note(&pace, cuda_worker_clock() - begun);
 		if (p.revents && (n = packet_read(c, &fd)) > 0) {
 			atomic_fetch_add(&c->page->packets, 1);
 			do_packets(c, (size_t)n, fd);

@@ -10,8 +10,8 @@
 
 #include "base/xalloc.h"
 #include "loops/compact.h"
-#include "solver.h"
 #include "loops/sparse.h"
+#include "solver.h"
 
 struct check {
 	const struct part *p;
@@ -426,7 +426,6 @@ static enum status check_sparse(const struct check *c, unsigned k)
 	return OK;
 }
 
-/* Do operands and result of an op fit each other? */
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
 	[KIND_GATHER] = check_take,	 [KIND_EW] = check_broadcast,
@@ -438,6 +437,7 @@ static check_fn *const kind_check[] = {
 	[KIND_LANE] = check_along,	 [KIND_SOLVER] = check_solver,
 };
 
+/* Do operands and result of an op fit each other? */
 static enum status check_shapes(const struct check *c, unsigned k, const struct op_row *row)
 {
 	const struct part_op *o = &c->p->op[k];

@@ -31,6 +31,11 @@
 #define TRY_CPU	   1.0
 #define TRY_DEVICE 2.0
 
+double place_rate(double measured)
+{
+	return measured > 0 ? measured : LINK_BYTES_US;
+}
+
 void place_describe(struct place_device *d, double memory_rate, uint32_t units, uint32_t ratio,
 		    double up, double down)
 {
@@ -38,8 +43,8 @@ void place_describe(struct place_device *d, double memory_rate, uint32_t units, 
 	d->math_gain = UNIT_GAIN * (units ? units : UNITS);
 	/* The gain is that of a device with half the rate in double precision. */
 	d->double_loss = ratio > 2 ? ratio / 2.0 : 1;
-	d->up_bytes_us = up > 0 ? up : LINK_BYTES_US;
-	d->down_bytes_us = down > 0 ? down : LINK_BYTES_US;
+	d->up_bytes_us = place_rate(up);
+	d->down_bytes_us = place_rate(down);
 }
 
 double place_step_us(const struct place_step *s, const struct place_device *d)

@@ -45,6 +45,8 @@ struct place_device {
 	double double_loss;		   /* in double precision: so many times slower */
 };
 
+/* Bytes a microsecond of a way between memories: as measured, or assumed where that is 0. */
+double place_rate(double measured);
 /* Fill in what is assumed where a device says nothing: memory_rate in bytes a second,
  * 0: unknown; units: multiprocessors; ratio: of single to double precision, 0 unknown;
  * up, down: measured bytes a microsecond, 0: not measured. */

@@ -101,10 +101,11 @@ static void round_numbers(struct op_sig *sig, const struct source *src, const st
 {
 	bool brain = false;
 
+	if (sig->in[first] != DT_FLOAT32)
+		return;
 	for (int j = first; j < n; j++)
 		brain |= arg[j].dtype == DT_BFLOAT16;
-	if (!brain || sig->in[first] != DT_FLOAT32 ||
-	    dtype_common(arg + first, n - first) != DT_BFLOAT16)
+	if (!brain || dtype_common(arg + first, n - first) != DT_BFLOAT16)
 		return;
 	for (int j = first; j < n; j++)
 		if (!src[j].array)

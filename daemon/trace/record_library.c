@@ -7,8 +7,8 @@
 
 #include "imm.h"
 #include "loops/compact.h"
-#include "solver.h"
 #include "loops/sparse.h"
+#include "solver.h"
 
 /* A state, from which numbers are drawn into an array of a shape of its own. */
 enum status record_draw(struct cursor *k)

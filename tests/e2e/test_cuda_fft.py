@@ -2,12 +2,10 @@
 """numpy.fft on cuda:0 by a vendor's library: the stand-in for cuFFT, which checks what it is told, and
 what happens where there is none or where it fails."""
 
-import pathlib
-
 import pytest
 from gpu import PATIENT, STRICT, Gpu, Refused
+from gpu_calls import fixtures
 from harness import find_standin, wait_until
-from test_cuda_calls import counted
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
 
@@ -53,59 +51,7 @@ def of_kinds(dtypes, *names):
     return [(name, dtype) for name in names for dtype in dtypes if dtype in REAL or name not in ("rfft", "ihfft")]
 
 
-class Transforms:
-    """A talker that transforms, and the library's calls that its worker has made."""
-
-    def __init__(self, gpu, path):
-        self.gpu, self.path = gpu, path
-        self.talker = gpu.talker()
-        self.talker.do(SETUP)
-        self.seen = counted(path)
-
-    def do(self, code):
-        return self.talker.do(code)
-
-    def calls(self, name="cufftExec"):
-        """Of the library since this was asked last."""
-        now, before = counted(self.path), self.seen
-        self.seen = now
-        return sum(n - before.get(k, 0) for k, n in now.items() if k.startswith(name))
-
-
-def start(**options):
-    gpu = Gpu(**options)
-    path = pathlib.Path(gpu.daemon.folder) / "calls"
-    gpu.daemon.env["BRAZE_STANDIN"] += f",count={path}"
-    gpu.__enter__()
-    gpu.usable()
-    return Transforms(gpu, path)
-
-
-@pytest.fixture(scope="module")
-def shared():
-    t = start()
-    yield t
-    t.gpu.__exit__(None, None, None)
-
-
-@pytest.fixture
-def transforms(shared):
-    shared.calls()
-    return shared
-
-
-@pytest.fixture
-def made():
-    """A daemon of the test's own."""
-    all_made = []
-
-    def make(**options):
-        all_made.append(start(**options))
-        return all_made[-1]
-
-    yield make
-    for t in all_made:
-        t.gpu.__exit__(None, None, None)
+shared, transforms, made = fixtures(SETUP, "cufftExec")
 
 
 # ---- What it computes ----
@@ -452,7 +398,7 @@ def test_a_transform_hangs(made):
 
 
 def test_two_clients(shared):
-    other = Transforms(shared.gpu, shared.path)
+    other = shared.another()
     shared.talker.begin("for k in range(9): check('fft', make('complex128', 30 + k, 40))")
     other.do("for k in range(9): check('irfft', make('complex64', 30 + k, 40), axis=0)")
     shared.talker.end()

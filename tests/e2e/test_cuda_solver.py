@@ -2,13 +2,12 @@
 """numpy.linalg on cuda:0 by a vendor's library: the stand-in for cuSOLVER, which checks what it is
 told, and what happens where there is none or where it fails."""
 
-import pathlib
 import time
 
 import pytest
-from gpu import PATIENT, STRICT, Gpu, Refused
+from gpu import PATIENT, STRICT, Refused
+from gpu_calls import fixtures
 from harness import find_standin, wait_until
-from test_cuda_calls import counted
 
 pytestmark = pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built")
 
@@ -90,59 +89,7 @@ LAYOUTS = ["lambda x: x", "lambda x: x[::2, ::2]", "lambda x: x[::-1, ::-1]", "l
            "lambda x: x.reshape(16, 4, 4).transpose(1, 0, 2)[:, :4]", "lambda x: x[None, :, None].transpose(0, 2, 3, 1)"]
 
 
-class Solver:
-    """A talker that factors, and the library's calls that its worker has made."""
-
-    def __init__(self, gpu, path):
-        self.gpu, self.path = gpu, path
-        self.talker = gpu.talker()
-        self.talker.do(SETUP)
-        self.seen = counted(path)
-
-    def do(self, code):
-        return self.talker.do(code)
-
-    def calls(self, name="cusolverDnX"):
-        """Of the library since this was asked last."""
-        now, before = counted(self.path), self.seen
-        self.seen = now
-        return sum(n - before.get(k, 0) for k, n in now.items() if k.startswith(name) and not k.endswith("bufferSize"))
-
-
-def start(**options):
-    gpu = Gpu(**options)
-    path = pathlib.Path(gpu.daemon.folder) / "calls"
-    gpu.daemon.env["BRAZE_STANDIN"] += f",count={path}"
-    gpu.__enter__()
-    gpu.usable()
-    return Solver(gpu, path)
-
-
-@pytest.fixture(scope="module")
-def shared():
-    t = start()
-    yield t
-    t.gpu.__exit__(None, None, None)
-
-
-@pytest.fixture
-def solver(shared):
-    shared.calls()
-    return shared
-
-
-@pytest.fixture
-def made():
-    """A daemon of the test's own."""
-    all_made = []
-
-    def make(**options):
-        all_made.append(start(**options))
-        return all_made[-1]
-
-    yield make
-    for t in all_made:
-        t.gpu.__exit__(None, None, None)
+shared, solver, made = fixtures(SETUP, "cusolverDnX")
 
 
 # ---- What it computes ----
@@ -643,7 +590,7 @@ def test_a_call_hangs(made):
 
 
 def test_two_clients(shared):
-    other = Solver(shared.gpu, shared.path)
+    other = shared.another()
     shared.talker.begin("for k in range(9): check_svd(make('float64', 20 + k, 9), np.asarray(make('float64', 20 + k, 9)))")
     other.do("for k in range(9): near(L.inv(np.asarray(make('complex128', 3, 9 + k, 9 + k))), N.inv(make('complex128', 3, 9 + k, 9 + k)), 5000)")
     shared.talker.end()
