@@ -63,17 +63,8 @@ void along_name(struct textbuf *t, const struct plan_call *c)
 		    (long long)along_lanes(c), (long long)c->extent[c->nloop - 1]);
 }
 
-void along_print(struct textbuf *t, const struct plan_call *c, unsigned n, const char *const *what)
+void along_print(struct textbuf *t, const struct plan_call *c, const char *const *what)
 {
 	textbuf_put(t, "%s %s", op_text(c->op), dtype_row(c->dtype)->name);
-	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
-	textbuf_put(t, "\n");
-	for (unsigned x = 0; x < n; x++) {
-		textbuf_put(t, "%s s%u +%lld by", what[x], c->operand[x].slot,
-			    (long long)c->operand[x].offset);
-		for (unsigned l = 0; l < c->nloop; l++)
-			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);
-		textbuf_put(t, "\n");
-	}
+	call_print_layout(t, c, what);
 }

@@ -16,7 +16,7 @@ enum status along_check(const struct plan_call *c, unsigned kind, struct err *er
 /* The same, and are both operands of the call's own type? */
 enum status along_check_same(const struct plan_call *c, unsigned kind, struct err *err) MUST_USE;
 void along_name(struct textbuf *t, const struct plan_call *c);
-/* With a word for each operand, of which there are n. */
-void along_print(struct textbuf *t, const struct plan_call *c, unsigned n, const char *const *what);
+/* With a word for each operand. */
+void along_print(struct textbuf *t, const struct plan_call *c, const char *const *what);
 
 #endif

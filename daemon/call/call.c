@@ -100,6 +100,25 @@ enum status call_check(const struct plan_call *c, struct err *err)
 	return row->check(c, err);
 }
 
+void call_print_layout(struct textbuf *t, const struct plan_call *c, const char *const *what)
+{
+	for (unsigned l = 0; l < c->nloop; l++)
+		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
+	textbuf_put(t, "\n");
+	for (unsigned x = 0; x < call_operands(c); x++) {
+		const struct call_operand *o = &c->operand[x];
+
+		textbuf_put(t, "%s s%u +%lld by",
+			    what		? what[x]
+			    : call_writes(c, x) ? "out"
+						: "in",
+			    o->slot, (long long)o->offset);
+		for (unsigned l = 0; l < c->nloop; l++)
+			textbuf_put(t, " %lld", (long long)o->stride[l]);
+		textbuf_put(t, "\n");
+	}
+}
+
 /* What was counted is no layout: a power of two stands for it. */
 static int64_t told(const struct plan_call *c, unsigned loop)
 {

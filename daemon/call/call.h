@@ -123,6 +123,9 @@ void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 /* Is there such a call, for loops, types and a reach as these are?  Comes before every other use.
  */
 enum status call_check(const struct plan_call *c, struct err *err) MUST_USE;
+/* Extents, then a line for each operand with its strides; what: names of the operands, or NULL:
+ * "in" and "out". */
+void call_print_layout(struct textbuf *t, const struct plan_call *c, const char *const *what);
 /* What the time of a call depends on, as a text: its name, sizes and layout. */
 void call_key(struct textbuf *t, const struct plan_call *c);
 _Static_assert(LIMIT_NDIM <= 8, "a bit of `counted` for each loop");

@@ -62,16 +62,7 @@ static struct compact_ranks ranks_at(const struct plan_call *c, unsigned operand
 static void print(struct textbuf *t, const struct plan_call *c)
 {
 	textbuf_put(t, "%s %s", call_row(c->call)->name, dtype_row(c->dtype)->name);
-	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
-	textbuf_put(t, "\n");
-	for (unsigned x = 0; x < call_row(c->call)->noperand; x++) {
-		textbuf_put(t, "%s s%u +%lld by", call_writes(c, x) ? "out" : "in",
-			    c->operand[x].slot, (long long)c->operand[x].offset);
-		for (unsigned l = 0; l < c->nloop; l++)
-			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);
-		textbuf_put(t, "\n");
-	}
+	call_print_layout(t, c, NULL);
 }
 
 /* ---- Ranks ---- */

@@ -110,14 +110,5 @@ void factors_print(struct textbuf *t, const struct plan_call *c)
 	static const char *const what[] = {"in", "out", "spoilt"};
 
 	textbuf_put(t, "%s %s", solver_name(kind_of(c)), dtype_row(c->dtype)->name);
-	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
-	textbuf_put(t, "\n");
-	for (unsigned x = 0; x < call_operands(c); x++) {
-		textbuf_put(t, "%s s%u +%lld by", what[x], c->operand[x].slot,
-			    (long long)c->operand[x].offset);
-		for (unsigned l = 0; l < c->nloop; l++)
-			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);
-		textbuf_put(t, "\n");
-	}
+	call_print_layout(t, c, what);
 }

@@ -57,5 +57,5 @@ void scan_print(struct textbuf *t, const struct plan_call *c)
 {
 	static const char *const what[] = {"in", "out"};
 
-	along_print(t, c, 2, what);
+	along_print(t, c, what);
 }

@@ -99,5 +99,5 @@ void sort_print(struct textbuf *t, const struct plan_call *c)
 {
 	static const char *const what[] = {"in", "out", "scratch"};
 
-	along_print(t, c, 3, what);
+	along_print(t, c, what);
 }

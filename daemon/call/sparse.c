@@ -111,14 +111,5 @@ void sparse_print(struct textbuf *t, const struct plan_call *c)
 	static const char *const what[] = {"entries", "structure", "in", "out"};
 
 	textbuf_put(t, "%s %s", op_text(c->op), dtype_row(c->dtype)->name);
-	for (unsigned l = 0; l < c->nloop; l++)
-		textbuf_put(t, "%s%lld", l ? "x" : " ", (long long)c->extent[l]);
-	textbuf_put(t, "\n");
-	for (unsigned x = 0; x <= SPARSE_RESULT; x++) {
-		textbuf_put(t, "%s s%u +%lld by", what[x], c->operand[x].slot,
-			    (long long)c->operand[x].offset);
-		for (unsigned l = 0; l < c->nloop; l++)
-			textbuf_put(t, " %lld", (long long)c->operand[x].stride[l]);
-		textbuf_put(t, "\n");
-	}
+	call_print_layout(t, c, what);
 }

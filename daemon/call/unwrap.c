@@ -47,5 +47,5 @@ void unwrap_print(struct textbuf *t, const struct plan_call *c)
 {
 	static const char *const what[] = {"in", "out"};
 
-	along_print(t, c, 2, what);
+	along_print(t, c, what);
 }

@@ -8,16 +8,21 @@ static const char good[] = "value 0 input 96\nvalue 1 temp 32\nvalue 2 output 96
 			   "op MULTIPLY v0:float64+64[4:-8] i0:float64~ -> v1:float64+0[4:8]\n"
 			   "op ASSIGN v1:float64+0[4:8] -> v2:float64+8[4:16]\n";
 
-Test(part, text_round_trips)
+static void round_trips(const char *wanted)
 {
-	struct part p = part_text_read(good);
+	struct part p = part_text_read(wanted);
 	char text[1024];
 	struct err err;
 
-	cr_assert_eq(part_check(&p, &err), OK);
-	cr_assert_eq(part_print(text, sizeof text, &p), strlen(good));
-	cr_assert_str_eq(text, good);
+	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
+	cr_assert_eq(part_print(text, sizeof text, &p), strlen(wanted));
+	cr_assert_str_eq(text, wanted);
 	part_text_free(&p);
+}
+
+Test(part, text_round_trips)
+{
+	round_trips(good);
 }
 
 static void refused(const char *text, enum status code, const char *word)
@@ -97,14 +102,8 @@ Test(part, searches_round_trip_and_are_checked)
 	static const char found[] =
 		"value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
 		"op SEARCH_LEFT v0:float64+0[10:8] v1:float64+0[3:8] -> v2:int64+0[3:8]\n";
-	struct part p = part_text_read(found);
-	char text[1024];
-	struct err err;
 
-	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
-	cr_assert_eq(part_print(text, sizeof text, &p), strlen(found));
-	cr_assert_str_eq(text, found);
-	part_text_free(&p);
+	round_trips(found);
 	refused("value 0 input 80\nvalue 1 input 24\nvalue 2 output 24\n"
 		"op SEARCH_LEFT v0:float64[0] v1:float64[3] -> v2:int64[3]\n",
 		E_INTERNAL, "search");
@@ -169,14 +168,8 @@ Test(part, transforms_round_trip_and_are_checked)
 	static const char made[] =
 		"value 0 input 96\nvalue 1 output 128\n"
 		"op RFFT axes 2 v0:float64+0[2:48,6:8] -> v1:complex128+0[2:64,4:16]\n";
-	struct part p = part_text_read(made);
-	char text[1024];
-	struct err err;
 
-	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
-	cr_assert_eq(part_print(text, sizeof text, &p), strlen(made));
-	cr_assert_str_eq(text, made);
-	part_text_free(&p);
+	round_trips(made);
 	refused("value 0 input 96\nvalue 1 output 96\n"
 		"op RFFT axes 2 v0:float64[2,6] -> v1:complex128[2,3]\n",
 		E_INTERNAL, "extents");
@@ -199,14 +192,8 @@ Test(part, factors_round_trip_and_are_checked)
 	static const char made[] = "value 0 input 96\nvalue 1 output 192\n"
 				   "op SOLVER axes 0 v0:float64+0[3:32,2:16,2:8] -> "
 				   "v1:float64+0[3:64,8:8]\n";
-	struct part p = part_text_read(made);
-	char text[1024];
-	struct err err;
 
-	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
-	cr_assert_eq(part_print(text, sizeof text, &p), strlen(made));
-	cr_assert_str_eq(text, made);
-	part_text_free(&p);
+	round_trips(made);
 	refused("value 0 input 96\nvalue 1 output 192\n"
 		"op SOLVER axes 11 v0:float64[3,2,2] -> v1:float64[3,8]\n",
 		E_INTERNAL, "extents");
@@ -226,14 +213,8 @@ Test(part, draws_round_trip_and_are_checked)
 	static const char drawn[] =
 		"value 0 input 64\nvalue 1 output 24\n"
 		"op DRAW_UNIFORM as float64 v0:uint64+0[8:8] -> v1:float64+0[3:8]\n";
-	struct part p = part_text_read(drawn);
-	char text[1024];
-	struct err err;
 
-	cr_assert_eq(part_check(&p, &err), OK, "%s", err.text);
-	cr_assert_eq(part_print(text, sizeof text, &p), strlen(drawn));
-	cr_assert_str_eq(text, drawn);
-	part_text_free(&p);
+	round_trips(drawn);
 	refused("value 0 input 64\nvalue 1 output 24\n"
 		"op DRAW_UNIFORM as float64 v0:uint64[4] -> v1:float64[3]\n",
 		E_INTERNAL, "no state");
