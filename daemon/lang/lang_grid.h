@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_grid.h - counted loops whose turns are shared out among the threads of a GPU.
+ *
+ * A grid is a loop of a kernel, and perhaps those directly inside it: each thread does turns of
+ * them, whatever the others do meanwhile.  It writes one array; of what a turn stores elsewhere
+ * nothing is left.
+ *
+ *   lang_grid_levels   which of its loops have turns that need no other, with the values of a call
+ *   lang_grid_of       what a thread has to be told, if it can do such turns at all
+ *
+ * The second trusts nobody: a program and numbers may be made up, and what comes out is safe to be
+ * run where every index is checked. */
+#ifndef BRAZE_LANG_GRID_H
+#define BRAZE_LANG_GRID_H
+
+#include "lang_nest.h"
+
+#define LANG_LEVELS	 3
+#define LANG_LIVE	 40    /* registers that come in */
+#define LANG_GRID_ARRAYS 30    /* of the program */
+#define LANG_GRID_WORDS	 480   /* of arrays and registers (contract/cuda_abi.h) */
+#define LANG_GRID_CODE	 8192u /* instructions of a turn, each function wherever it is called */
+
+struct lang_grid {
+	const struct lang_program *program;
+	uint32_t range;		     /* CODE_RANGE of the outermost loop */
+	unsigned levels;	     /* it, and those directly inside it, that are shared out */
+	unsigned fast;		     /* of the levels the one that neighbouring threads go along */
+	unsigned only;		     /* number of the array that is written */
+	uint32_t level[LANG_LEVELS]; /* CODE_RANGE of each level */
+	/* Registers that the loop reads and does not itself write, and its bounds; but for
+	 * constants.  Rising; of each its type, never an address. */
+	unsigned nlive;
+	uint32_t live[LANG_LIVE];
+	uint8_t type[LANG_LIVE];
+};
+
+/* E_UNSUPPORTED, E_LIMIT: no thread can do it.  E_INVALID: there is no such loop or array. */
+enum status lang_grid_of(struct lang_grid *out, const struct lang_program *p, uint32_t range,
+			 unsigned levels, unsigned fast, unsigned only, struct err *err) MUST_USE;
+/* Words of its arrays (of each its address, extents, strides) and of its registers. */
+unsigned lang_grid_words(const struct lang_grid *g);
+/* [instruction]: does a turn come to it, also within functions?  malloc'ed; NULL: no memory.  Of
+ * loops that may be one only what they are apart is. */
+uint8_t *lang_grid_code(const struct lang_grid *g);
+
+struct lang_levels {
+	/* Loops from the outermost on whose turns are independent; 0: not even its are.  Of these
+	 * the one along which most accesses go on by one element from turn to turn. */
+	unsigned levels, fast;
+	uint64_t work, turns;	/* instructions; turns of all the levels together; about */
+	uint64_t read, written; /* arrays: a bit for each */
+	struct lang_nest nest;	/* of the outermost loop */
+};
+/* As lang_nest_of.  A scalar that the loop writes may be read outside of it only where it counts
+ * its turns.  false: no memory. */
+bool lang_grid_levels(struct lang_levels *out, const struct lang_program *p,
+		      const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
+		      const struct lang_array *array) MUST_USE;
+
+#endif
