@@ -124,6 +124,7 @@ struct brazed {
 	struct uv_loop_s *loop;
 	struct cache *cache;
 	struct plancache *plans;
+	struct grids *grids; /* loops of kernels that sessions or plans have */
 	struct planner *planner;
 	struct device device[LIMIT_DEVICES]; /* the first is the CPU */
 	uint32_t ndevice;

@@ -210,7 +210,9 @@ static struct kernel *kernel_of(struct plan_step *st, const struct device *dev, 
 	struct cache *cache = dev->brazed->cache;
 	struct nest spec;
 
-	if (!*k && st->kind == STEP_CALL) {
+	if (!*k && st->grid) {
+		*k = cache_get_grid(cache, st->call, st->grid, dev->arch, session);
+	} else if (!*k && st->kind == STEP_CALL) {
 		*k = cache_get_call(cache, st->call, dev->arch, session);
 	} else if (!*k) {
 		compilepart_spec(&spec, st->nest);

@@ -69,6 +69,14 @@ static void note_origin(struct kernel *k, const struct session *s)
 			 s->where);
 }
 
+/* The loop of a kernel that a step does: some session has it still. */
+static void install_grid(const struct brazed *d, struct plan_step *s)
+{
+	struct grid *g = s->call->grid ? grids_find(d->grids, s->call->grid) : NULL;
+
+	s->grid = g ? grid_ref(g) : NULL;
+}
+
 /* A new plan: find its kernels, remember it. */
 static void install_plan(struct session *s, const struct part *part, struct plan *plan)
 {
@@ -79,9 +87,11 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 	for (uint32_t i = 0; i < plan->nstep; i++) {
 		struct nest spec;
 
-		if (plan->step[i].kind == STEP_CALL)
+		if (plan->step[i].kind == STEP_CALL) {
 			plan->step[i].kernel[0] =
 				cache_get_call(d->cache, plan->step[i].call, 0, s->id);
+			install_grid(d, &plan->step[i]);
+		}
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;
 		compilepart_spec(&spec, plan->step[i].nest);
@@ -577,7 +587,7 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 {
 	if (r->has_trace || r->has_demand || r->has_fence || r->has_lease || r->has_unlease ||
 	    r->has_cancel || r->has_explain || r->has_compile || r->has_about || r->has_publish ||
-	    r->has_open || r->has_export || r->has_offer)
+	    r->has_open || r->has_export || r->has_offer || r->has_grid)
 		return err_set(err, E_PROTOCOL, "hello must come alone");
 	return session_welcome(s, &r->hello, err);
 }
@@ -634,6 +644,8 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 	if (trace_charge(&s->trace)) /* records of other connections count as well */
 		session_quota(s);
 	s->d->turn.operations += r->trace.nhead;
+	if (!st && r->has_grid)
+		st = record_define(&s->trace, s->d->grids, r->grid.number, &r->grid.words, err);
 	if (!st && r->has_trace)
 		st = record_ops(&s->trace, &r->trace, err);
 	if (!st && r->has_demand)
@@ -702,9 +714,11 @@ void pipeline_release_plan(void *data, struct plan *plan)
 {
 	struct brazed *d = data;
 
-	for (uint32_t i = 0; i < plan->nstep; i++)
+	for (uint32_t i = 0; i < plan->nstep; i++) {
+		grid_unref(plan->step[i].grid);
 		for (int t = 0; t < LIMIT_DEVICES; t++)
 			if (plan->step[i].kernel[t])
 				cache_unref(d->cache, plan->step[i].kernel[t]);
+	}
 	plan_free(plan);
 }

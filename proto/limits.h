@@ -8,12 +8,13 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 13
+#define BRAZE_PROTO_MINOR 14
 
 #define SPENT_WORDS  4	/* in an answer that says what was spent */
 #define MINOR_SHARED 7	/* from this one on a value may lie beside the arena */
 #define MINOR_STAY   8	/* and a demand may leave values where they are computed */
 #define MINOR_BRAIN  12 /* there are arrays of bfloat16 */
+#define MINOR_GRID   14 /* and loops of kernels among the operations */
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */
@@ -39,6 +40,9 @@
 #define LIMIT_DEMAND_ALSO	64   /* ids beside them that are only told of */
 #define LIMIT_COMPILES		64   /* kernels of text that a client waits for */
 #define LIMIT_COMPILE_TEXT	(32u << 10) /* bytes of each text, with the 0 */
+#define LIMIT_GRIDS		4096	    /* loops of kernels that a session defines */
+#define LIMIT_GRID_TEXT		(48u << 10) /* bytes of each one's text, with the 0 */
+#define LIMIT_GRID_ARRAYS	30	    /* of each */
 #define LIMIT_TICKET_LOAD	(1u << 16)  /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	    /* pending ops that force a cut */
 #define LIMIT_PENDING_HARD	(1u << 20)  /* pending ops that end a connection */

@@ -94,7 +94,8 @@ enum op_kind {
 	KIND_CHOSEN,
 	KIND_FOURIER,
 	KIND_LANE, /* along one axis, as long as that: a library step of its own */
-	KIND_SOLVER
+	KIND_SOLVER,
+	KIND_GRID
 };
 
 /* How the loop types and the result type follow from the operands' types. */
@@ -131,7 +132,7 @@ enum op_rule {
 
 #define ALG_COMM 1u /* operands may be swapped */
 
-/* Arity of an operation on a list: 1 to LIMIT_OPERANDS arrays.  Others have OP_OPERANDS at most. */
+/* Arity of an operation on a list: 1 to LIMIT_OPERANDS operands.  Others have OP_OPERANDS at most. */
 #define OP_LIST	    15
 #define OP_OPERANDS 3
 
@@ -139,7 +140,7 @@ enum op {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) OP_##id = wire,
 #include "ops.def"
 #undef OP
-	OP_END = 256
+	OP_END = 257
 };
 
 struct op_row {
@@ -232,6 +233,15 @@ enum status shape_reduce(struct shape *out, const struct shape *s, uint32_t axes
 /* Result shape of NumPy's matmul. */
 enum status shape_matmul(struct shape *out, const struct shape *a, const struct shape *b,
 			 struct err *err) MUST_USE;
+/* The distinct extents of several arrays, as the loops of a library step that has all of them
+ * (OP_GRID). */
+struct shape_loops {
+	unsigned n;
+	int64_t extent[LIMIT_NDIM];
+};
+/* One array more: each axis takes the first loop of its extent that the array has not taken, else a
+ * new one.  *at: of axis k the loop, in the four bits from 4 k on.  false: there are too many. */
+bool shape_loops_add(struct shape_loops *l, uint32_t *at, const struct shape *s) MUST_USE;
 /* "(3,4)" into buf, for messages; returns buf. */
 const char *shape_text(const struct shape *s, char *buf, size_t n);
 

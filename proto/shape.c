@@ -124,3 +124,23 @@ enum status shape_matmul(struct shape *out, const struct shape *a, const struct 
 	*out = r;
 	return OK;
 }
+
+bool shape_loops_add(struct shape_loops *l, uint32_t *at, const struct shape *s)
+{
+	unsigned taken = 0;
+
+	*at = 0;
+	for (unsigned k = 0; k < s->ndim; k++) {
+		unsigned i = 0;
+
+		while (i < l->n && (taken >> i & 1 || l->extent[i] != s->dim[k]))
+			i++;
+		if (i == LIMIT_NDIM)
+			return false;
+		if (i == l->n)
+			l->extent[l->n++] = s->dim[k];
+		taken |= 1u << i;
+		*at |= i << 4 * k;
+	}
+	return true;
+}

@@ -495,6 +495,19 @@ struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uin
 	return get(c, &none, call, arch, xstrdup(text), session);
 }
 
+struct kernel *cache_get_grid(struct cache *c, const struct plan_call *call,
+			      const struct grid *grid, uint32_t arch, uint64_t session)
+{
+	static const struct nest none;
+	char *key = target_grid_key(&grid->is, arch);
+	size_t before = strlen(key) - grid->bytes;
+	struct kernel *k = get(c, &none, call, arch, key, session);
+
+	k->grid = grid->is;
+	k->grid.text = k->key + before;
+	return k;
+}
+
 struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t session)
 {
 	static const struct nest none;

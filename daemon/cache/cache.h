@@ -10,6 +10,7 @@
 #ifndef BRAZE_CACHE_H
 #define BRAZE_CACHE_H
 
+#include "form/grid.h"
 #include "form/nest.h"
 #include "call/call.h"
 #include "contract/cuda_abi.h"
@@ -46,6 +47,7 @@ struct kernel {
 	struct nest *spec;     /* canonical; empty for a library step and a text */
 	const char *text;      /* in key: of a client's kernel in braze's language; else NULL */
 	struct call_kind call; /* of a library step; else of none */
+	struct grid_words grid; /* of a loop of a kernel; its text is in key; else NULL */
 	uint8_t state;	       /* enum kernel_state */
 	uint8_t from_disk;     /* code came from the disk cache */
 	uint8_t tier;	       /* 0 until the worker has confirmed loaded code */
@@ -106,6 +108,9 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch
  * (emit/emit.h). */
 struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
 			      uint64_t session);
+/* A GPU's of a loop of a kernel, whose code it is alone: call tells only what kind of step it is. */
+struct kernel *cache_get_grid(struct cache *c, const struct plan_call *call,
+			      const struct grid *grid, uint32_t arch, uint64_t session);
 /* Of a text, checked before, that clients run themselves; no worker knows it. */
 struct kernel *cache_get_text(struct cache *c, const char *text, uint64_t session);
 /* Is there something to compile?  Some library steps are the worker's. */

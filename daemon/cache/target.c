@@ -109,8 +109,29 @@ static void open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
 		snprintf(t->missing, sizeof t->missing, "%s", err.text);
 }
 
+/* Until there is one. */
+__attribute__((weak)) enum status emit_cuda_grid(char **out, const struct lang_grid *g,
+						 struct err *err)
+{
+	return err_set(err, E_UNSUPPORTED, "no CUDA of loops");
+}
+
+static enum status grid_source(char **out, const struct kernel *k, struct err *err)
+{
+	struct lang_program *p = NULL;
+	struct lang_grid g;
+	enum status st = grid_program(&p, &g, &k->grid, err);
+
+	if (!st)
+		st = emit_cuda_grid(out, &g, err);
+	lang_free(p);
+	return st;
+}
+
 static enum status cuda_source(char **out, const struct kernel *k, struct err *err)
 {
+	if (k->grid.text)
+		return grid_source(out, k, err);
 	if (k->call.call != CALL_END)
 		return emit_cuda_call(out, &k->call, err);
 	return emit_cuda_source(out, k->spec, err);
@@ -177,6 +198,12 @@ char *target_call_key(const struct call_kind *call, uint32_t arch)
 	}
 	textbuf_put(&b, "\n");
 	return xstrdup(text);
+}
+
+char *target_grid_key(const struct grid_words *w, uint32_t arch)
+{
+	return xasprintf("%s%u\nloop %u %u %u %u\n%s", maker_of(arch)->key, backend_number(arch),
+			 w->range, w->levels, w->fast, w->only, w->text);
 }
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)

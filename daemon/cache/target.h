@@ -40,6 +40,8 @@ void target_close(struct target *t);
  * of this kind; malloc'ed. */
 char *target_key(const struct nest *spec, uint32_t arch);
 char *target_call_key(const struct call_kind *call, uint32_t arch);
+/* That of a loop of a kernel on a GPU: the text, behind two lines. */
+char *target_grid_key(const struct grid_words *w, uint32_t arch);
 /* The text that the target's compiler gets for this kernel; malloc'ed. */
 enum status target_source(char **out, const struct kernel *k, struct err *err) MUST_USE;
 

@@ -3,6 +3,7 @@
 #include "call.h"
 
 #include "base/textbuf.h"
+#include "grid.h"
 
 static const struct call_row rows[CALL_END] = {
 #define CALL(ID, stem, name, of, operands, written, work_ns, devices)                              \
@@ -37,6 +38,11 @@ void call_kind(struct call_kind *out, const struct plan_call *c)
 		out->operand[x] = (uint8_t)c->operand[x].dtype;
 }
 
+bool call_has_loop(const struct plan_call *c, unsigned x, unsigned l)
+{
+	return c->call != CALL_GRID || grid_has_loop(&c->operand[x], l);
+}
+
 void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 {
 	const struct call_operand *o = &c->operand[x];
@@ -46,6 +52,8 @@ void call_range(int64_t *lo, int64_t *hi, const struct plan_call *c, unsigned x)
 	for (unsigned l = 0; l < c->nloop; l++) {
 		int64_t reach = (c->extent[l] - 1) * o->stride[l];
 
+		if (!call_has_loop(c, x, l))
+			continue;
 		if (c->extent[l] == 0) {
 			*lo = *hi = 0;
 			return;
@@ -97,6 +105,8 @@ enum status call_check(const struct plan_call *c, struct err *err)
 		if (!countable(c, x))
 			return err_set(err, E_INTERNAL, "%s: operand %u overflows", row->name, x);
 	}
+	if (c->call != CALL_GRID && (c->grid || c->nscalar))
+		return err_set(err, E_INTERNAL, "%s with numbers", row->name);
 	return row->check(c, err);
 }
 
@@ -142,6 +152,8 @@ void call_key(struct textbuf *t, const struct plan_call *c)
 	/* Of a list the first few tell how all of it lies. */
 	if (call_row(c->call)->noperand == CALL_LIST)
 		textbuf_put(t, " of %u, %lld", n, (long long)c->operand[0].run);
+	if (c->grid)
+		textbuf_put(t, " number %u, 2^%u", c->grid, c->hint);
 	for (unsigned x = 0; x < (n < 4 ? n : 4); x++) {
 		textbuf_put(t, ", %s by", dtype_row(c->operand[x].dtype)->suffix);
 		for (unsigned l = 0; l < c->nloop; l++)

@@ -31,6 +31,7 @@ enum call_devices {
 
 #define CALL_OPERANDS 32 /* of any call, at most; of those without a list 4 */
 #define CALL_LIST     0	 /* operands of a row: as many as the call says */
+#define CALL_SCALARS  40 /* numbers of any call, at most */
 
 struct call_operand {
 	uint32_t slot; /* of the plan */
@@ -50,6 +51,10 @@ struct plan_call {
 	uint8_t counted;  /* bit mask of loops whose extents were counted: each run's are its own */
 	uint8_t tf32;	  /* of a product: operands may be rounded so */
 	uint16_t op;	  /* OP_*, where the call serves several */
+	uint8_t hint;	  /* of a grid: the logarithm of how many instructions it does */
+	uint8_t nscalar;
+	uint32_t grid;			/* number of the loop that it does (form/grid.h); 0: none */
+	uint32_t scalar[CALL_SCALARS];	/* which of the partition's immediates */
 	int64_t extent[LIMIT_NDIM];
 	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
 };
@@ -111,6 +116,9 @@ static inline size_t call_bytes(unsigned operands)
 {
 	return offsetof(struct plan_call, operand) + operands * sizeof(struct call_operand);
 }
+
+/* Does operand x move along loop l?  All but those of a grid move along each, if only by 0 bytes. */
+bool call_has_loop(const struct plan_call *c, unsigned x, unsigned l);
 
 static inline bool call_writes(const struct plan_call *c, unsigned operand)
 {

@@ -144,8 +144,10 @@ struct command_run {
  *   int64_t       stride[naccess][8]
  *   uint64_t      scalar[nscalar][2]
  *   int64_t       gather[ngather][2]  steps of a gather, their bytes
- * or, for STEP_CALL, base[naccess] and a struct plan_call; for STEP_COPY, base[2]:
- * bytes [lo, hi) of the first place go to the same bytes of the second. */
+ * or, for STEP_CALL, base[naccess], a struct plan_call and
+ *   uint64_t      scalar[nscalar of it][2]   as union lang_reg has them
+ *   command_grid                             of a loop of a kernel (call/grid.h), to the CPU's worker
+ * for STEP_COPY, base[2]: bytes [lo, hi) of the first place go to the same bytes of the second. */
 struct command_step {
 	uint32_t bytes; /* of the step with what follows it */
 	uint8_t kind;	/* enum step_kind */
@@ -163,6 +165,14 @@ struct command_step {
 	int64_t lo, hi;	  /* parallel points; chunks when split; units of a call
 			     (call/call.h); bytes for copies */
 	int64_t plo, phi; /* split: the chunks of these points, phi 0: of all */
+};
+
+/* A grid (form/grid.h): the device has no code of it. */
+struct command_grid {
+	uint32_t range, levels, fast, only;
+	uint32_t bytes; /* of the text, with the 0 */
+	uint32_t pad;
+	char text[];
 };
 
 /* Steps to be done several times over, in the place of one of the run's.  Behind it, in this order,

@@ -8,6 +8,7 @@
 
 #include "call/call.h"
 #include "form/nest.h"
+#include "lang/lang_grid.h"
 
 /* C for loops/kernel_abi.h; *out is malloc'ed.  The text is complete but for the
  * prologue (kernels/pre.h), which emit_c_prologue() gives. */
@@ -24,6 +25,8 @@ const char *emit_cuda_prologue(void);
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
 /* A library step: that entry, or bz_call and those behind it. */
 enum status emit_cuda_call(char **out, const struct call_kind *c, struct err *err) MUST_USE;
+/* A loop of a kernel: bz_grid. */
+enum status emit_cuda_grid(char **out, const struct lang_grid *g, struct err *err) MUST_USE;
 /* All that such texts are made of but for what is one kernel's: who keeps code tells by it whether
  * it is still good.  malloc'ed. */
 char *emit_cuda_shared(void);

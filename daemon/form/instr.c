@@ -29,6 +29,7 @@
 #define ROW_FOURIER(wire, stem, arity, rule)
 #define ROW_LANE(wire, stem, arity, rule)
 #define ROW_SOLVER(wire, stem, arity, rule)
+#define ROW_GRID(wire, stem, arity, rule)
 
 const struct instr_row instr_rows[NI_END] = {
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost)                                       \

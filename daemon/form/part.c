@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "call/grid.h"
 #include "loops/compact.h"
 #include "loops/sparse.h"
 #include "solver.h"
@@ -132,7 +133,7 @@ static enum status check_out(const struct check *c, unsigned k)
 	if (c->defined[o->out.value])
 		return err_set(c->err, E_INTERNAL, "part op %u makes value %u again", k,
 			       o->out.value);
-	if (o->op != OP_ASSIGN && (v->prev != PART_NONE || !view_contiguous(&view)))
+	if (o->op != OP_ASSIGN && o->op != OP_GRID && (v->prev != PART_NONE || !view_contiguous(&view)))
 		return err_set(c->err, E_INTERNAL, "part op %u: result is no fresh array", k);
 	if (v->prev == PART_NONE)
 		return OK;
@@ -426,6 +427,37 @@ static enum status check_sparse(const struct check *c, unsigned k)
 	return OK;
 }
 
+/* A new value of what the first array is, seen as that is; other arrays, whose extents are few
+ * enough to be loops; numbers. */
+static enum status check_grid(const struct check *c, unsigned k)
+{
+	const struct part_op *o = &c->p->op[k];
+	const struct part_ref *in = part_in(c->p, o);
+	struct shape_loops loops = {0};
+	struct view v, out;
+	unsigned n = 0;
+	uint32_t at = 0;
+
+	for (; n < o->nin && !(in[n].value & PART_IMM); n++) {
+		part_view(&v, c->p, &in[n]);
+		if (!v.shape.ndim || !shape_loops_add(&loops, &at, &v.shape))
+			return err_set(c->err, E_INTERNAL, "part op %u: axes of array %u", k, n);
+	}
+	for (unsigned i = n; i < o->nin; i++)
+		if (!(in[i].value & PART_IMM))
+			return err_set(c->err, E_INTERNAL, "part op %u: an array behind numbers",
+				       k);
+	if (!n || n > LIMIT_GRID_ARRAYS || o->nin - n > CALL_SCALARS || !o->axes ||
+	    o->dtype > GRID_HINT_MOST)
+		return err_set(c->err, E_INTERNAL, "part op %u: loop %u of %u arrays", k, o->axes,
+			       n);
+	part_view(&v, c->p, &in[0]);
+	part_view(&out, c->p, &o->out);
+	if (in[0].value != c->p->value[o->out.value].prev || memcmp(&v, &out, sizeof v) != 0)
+		return err_set(c->err, E_INTERNAL, "part op %u: what a loop writes", k);
+	return OK;
+}
+
 /* Of the kinds that have one check each. */
 static check_fn *const kind_check[] = {
 	[KIND_GATHER] = check_take,	 [KIND_EW] = check_broadcast,
@@ -435,6 +467,7 @@ static check_fn *const kind_check[] = {
 	[KIND_DRAW] = check_draw,	 [KIND_SEARCH] = check_search,
 	[KIND_CHOSEN] = check_chosen,	 [KIND_FOURIER] = check_fourier,
 	[KIND_LANE] = check_along,	 [KIND_SOLVER] = check_solver,
+	[KIND_GRID] = check_grid,
 };
 
 /* Do operands and result of an op fit each other? */

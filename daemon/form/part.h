@@ -48,16 +48,19 @@ struct part_ref {
 
 struct part_op {
 	uint16_t op;   /* OP_*: of kind EW, RED, ARGRED, SCAN, SORT, CREATE, WRITE,
-			  LIB, GATHER, JOIN, DRAW, SEARCH, CHOSEN */
+			  LIB, GATHER, JOIN, DRAW, SEARCH, CHOSEN, GRID */
 	uint8_t dtype; /* RULE_HEAD: the result's; RULE_SUM: accumulator or DTYPE_END;
-			  INDEX: the axis, for the message */
+			  INDEX: the axis, for the message; GRID: plan_call.hint */
 	uint8_t nin;   /* operands in use */
 	uint32_t axes; /* reductions: bit mask of reduced axes of operand 0; scans,
 			  sorts: of the one that runs; CONCATENATE: of the one that grows;
-			  MATMUL with sizes: how it is computed (compilepart_way) */
+			  MATMUL with sizes: how it is computed (compilepart_way);
+			  GRID: its number (form/grid.h) */
 	struct part_ref in[OP_OPERANDS]; /* read by part_in(): of more operands in[0].value is the
 				  place in the list where they begin, all else is 0.
 				  ASSIGN: in[0] is the source, out the destination view;
+				  GRID: in[0] is what prev is, seen as out is; arrays, then
+				  immediates;
 				  ARANGE: in[0] start, in[1] step (immediates);
 				  INDEX: in[1] the size, an immediate of its own;
 				  TAKE: in[0] with one axis more than it has in the

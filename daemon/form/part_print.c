@@ -50,7 +50,8 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 {
 	static const unsigned with_axes = 1u << KIND_RED | 1u << KIND_ARGRED | 1u << KIND_SCAN |
 					  1u << KIND_SORT | 1u << KIND_JOIN | 1u << KIND_FOURIER |
-					  1u << KIND_LANE | 1u << KIND_SOLVER;
+					  1u << KIND_LANE | 1u << KIND_SOLVER |
+					  1u << KIND_GRID;
 	const struct op_row *row = op_row(o->op);
 
 	textbuf_put(t, "op %s", row ? row->id : "?");
@@ -60,6 +61,8 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 		textbuf_put(t, " in TF32");
 	if (o->op == OP_INDEX)
 		textbuf_put(t, " axis %u", o->dtype);
+	if (o->op == OP_GRID)
+		textbuf_put(t, " hint %u", o->dtype);
 	if (row && 1u << row->kind & with_axes)
 		textbuf_put(t, " axes %u", o->axes);
 	for (unsigned k = 0; k < o->nin; k++)

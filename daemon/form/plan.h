@@ -14,6 +14,7 @@
 #include "place.h"
 
 struct kernel; /* cache/cache.h */
+struct grid;   /* form/grid.h */
 
 struct plan_slot {
 	uint64_t bytes;
@@ -41,6 +42,9 @@ struct plan_step {
 	/* By device.  Set on the loop thread when the plan is first bound for it. */
 	struct kernel *kernel[LIMIT_DEVICES];
 	struct plan_call *call; /* STEP_CALL */
+	/* The loop of a kernel that the call does, which the plan has; set on the loop thread when
+	 * it is installed. */
+	struct grid *grid;
 };
 
 /* Why two nests of the partition stayed apart; row by row for `explain`. */

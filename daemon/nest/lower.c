@@ -225,8 +225,8 @@ static enum status lower_creation(struct prog *p, const struct part_op *o, struc
 	return OK;
 }
 
-/* Copy a whole buffer into a new slot, in the widest integers that fit. */
-static void copy_buffer(struct prog *p, uint32_t from, uint32_t to, uint64_t bytes)
+/* In the widest integers that fit. */
+void lower_copy(struct prog *p, uint32_t from, uint32_t to, uint64_t bytes)
 {
 	enum dtype d = bytes % 8 == 0 ? DT_INT64 : bytes % 4 == 0 ? DT_INT32 : DT_UINT8;
 	struct shape s = {1, {(int64_t)(bytes / dtype_row(d)->bytes)}};
@@ -299,7 +299,7 @@ static enum status lower_assign(struct prog *p, uint32_t op, struct err *err)
 	enum status st;
 
 	if (p->copy[op])
-		copy_buffer(p, p->value_slot[v->prev], slot, v->bytes);
+		lower_copy(p, p->value_slot[v->prev], slot, v->bytes);
 	part_view(&out, p->part, &o->out);
 	if (!build_begin(&b, p, &out.shape, 0, false))
 		return OK;
@@ -366,7 +366,7 @@ static enum status lower_op(struct prog *p, uint32_t k, struct err *err)
 		[KIND_SEARCH] = lower_search,	 [KIND_CHOSEN] = lower_chosen,
 		[KIND_FOURIER] = lower_fourier,	 [KIND_LIB] = lower_library,
 		[KIND_GATHER] = lower_take,	 [KIND_JOIN] = lower_join,
-		[KIND_SOLVER] = lower_solver,
+		[KIND_SOLVER] = lower_solver,	 [KIND_GRID] = lower_grid,
 	};
 	const struct part_op *o = &p->part->op[k];
 	unsigned kind = op_row(o->op)->kind;

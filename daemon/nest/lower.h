@@ -32,6 +32,10 @@ enum status lower_fourier(struct prog *p, const struct part_op *o, struct err *e
 enum status lower_solver(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_sparse(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 enum status lower_compact(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+/* Copies the old version first where prog.copy says so. */
+enum status lower_grid(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
+/* A whole buffer into a new slot. */
+void lower_copy(struct prog *p, uint32_t from, uint32_t to, uint64_t bytes);
 enum status lower_chosen(struct prog *p, const struct part_op *o, struct err *err) MUST_USE;
 
 #endif

@@ -22,6 +22,14 @@ static bool covers(const struct part *part, const struct part_op *o)
 	return n == part->value[o->out.value].bytes;
 }
 
+/* Are there bytes of the older value that the op reads, or leaves?  A loop may read all that it
+ * writes, and nobody knows what it writes. */
+static bool carries_over(const struct part *part, const struct part_op *o,
+			 const struct part_value *prev)
+{
+	return o->op == OP_GRID || (!prev->undefined && !covers(part, o));
+}
+
 static void place(struct prog *p, uint32_t k, const uint32_t *last)
 {
 	const struct part *part = p->part;
@@ -35,7 +43,7 @@ static void place(struct prog *p, uint32_t k, const uint32_t *last)
 		s = p->value_slot[v->prev];
 	} else {
 		s = prog_slot(p, v->bytes);
-		p->copy[k] = prev && !prev->undefined && !covers(part, o);
+		p->copy[k] = prev && carries_over(part, o, prev);
 		p->slot[s].empty = v->undefined || (prev && !p->copy[k] && !covers(part, o));
 	}
 	p->slot[s].value = id;

@@ -108,13 +108,17 @@ static void best_period(struct stretch *s, struct passed *passed, const uint64_t
 	}
 }
 
-/* A turn is planned at once, with all of its checks. */
+/* A turn is planned at once, with all of its checks.  What loops of kernels are given is no part of
+ * what turns differ in. */
 static bool may_plan(const struct stretch *s, const struct found *f)
 {
 	size_t checks = 0;
 
-	for (size_t i = s->first; i < s->first + s->period; i++)
+	for (size_t i = s->first; i < s->first + s->period; i++) {
+		if (f->node[i]->op == OP_GRID)
+			return false;
 		checks += f->node[i]->op == OP_INDEX;
+	}
 	return checks <= LIMIT_PARTITION_CHECKS;
 }
 

@@ -8,6 +8,9 @@
 
 #include "base/xalloc.h"
 #include "executor_impl.h"
+#include "form/grid.h"
+
+_Static_assert(LIMIT_GRID_TEXT < COMMAND_BYTES / 2, "a packet has room for any step");
 
 #define COPY_STEP_BYTES (sizeof(struct command_step) + 2 * sizeof(struct command_place))
 
@@ -52,6 +55,48 @@ static size_t put_kernel(char *at, const struct executor_job *job, const struct 
 	return (size_t)(at - begin);
 }
 
+/* A number as a register has it: components of 4 bytes lie in one word. */
+static size_t put_scalar(char *at, const uint64_t *imm, unsigned dtype)
+{
+	uint64_t reg[2] = {imm[0], imm[1]};
+
+	if (dtype == DT_COMPLEX64) {
+		reg[0] = (imm[0] & UINT32_MAX) | imm[1] << 32;
+		reg[1] = 0;
+	}
+	return put(at, reg, sizeof reg);
+}
+
+/* What a loop of a kernel needs besides. */
+static size_t put_grid(char *at, const struct executor *x, const struct executor_job *job,
+		       const struct plan_step *s)
+{
+	const uint64_t *imm = job->imm + (size_t)job->turn * 2 * job->nimm;
+	const struct grid *g = s->grid;
+	struct command_grid words = {g->is.range, g->is.levels, g->is.fast, g->is.only,
+				     g->bytes + 1, 0};
+	char *begin = at;
+
+	for (unsigned k = 0; k < s->call->nscalar; k++)
+		at += put_scalar(at, imm + 2 * (size_t)s->call->scalar[k], g->live[k]);
+	if (x->target)
+		return (size_t)(at - begin);
+	at += put(at, &words, sizeof words);
+	at += put(at, g->text, words.bytes);
+	return (size_t)(at - begin);
+}
+
+/* Bytes that the job's next step takes at most. */
+static size_t step_most(const struct executor_job *job)
+{
+	const struct plan_step *s = job->step < job->plan->nstep ? &job->plan->step[job->step] : NULL;
+
+	if (!s || !s->grid)
+		return STEP_BYTES_MAX;
+	return STEP_BYTES_MAX + CALL_SCALARS * 2 * sizeof(uint64_t) + sizeof(struct command_grid) +
+	       s->grid->bytes + 8;
+}
+
 static size_t put_call(char *at, const struct executor_job *job, const struct plan_call *c)
 {
 	char *begin = at;
@@ -93,6 +138,8 @@ size_t marshal_step(char *at, const struct executor *x, const struct executor_jo
 	} else {
 		c.naccess = (uint16_t)call_operands(s->call);
 		bytes += put_call(at + sizeof c, job, s->call);
+		if (s->grid)
+			bytes += put_grid(at + bytes, x, job, s);
 	}
 	bytes = (bytes + 7) / 8 * 8;
 	c.bytes = (uint32_t)bytes;
@@ -282,7 +329,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 				  .alone = job->suspect,
 				  .rank = f->rank};
 	size_t fetches = job->nfetch * sizeof *job->fetch;
-	size_t used = sizeof run, limit = COMMAND_BYTES - fetches - STEP_BYTES_MAX;
+	size_t used = sizeof run, room = COMMAND_BYTES - fetches, limit = room - STEP_BYTES_MAX;
 
 	f->nstep = 0;
 	f->cost_us = 0;
@@ -291,7 +338,7 @@ size_t marshal_packet(struct executor *x, struct executor_job *job, struct fligh
 	f->waited_ns = 0;
 	used += put_copies(x, job, f, job->nbefore, x->packet + used, limit - used, &run.nstep);
 	f->cost_us = 0; /* the device's own work is what is cut and shared out */
-	while (job->copied >= job->nbefore && steps_left(job) && used <= limit) {
+	while (job->copied >= job->nbefore && steps_left(job) && used + step_most(job) <= room) {
 		size_t n = job->turns - job->turn < 2
 				   ? 0
 				   : marshal_loop(x, job, f, x->packet + used, limit - used);

@@ -34,6 +34,8 @@ enum status record_count(struct cursor *k, unsigned *n) MUST_USE;
 enum status record_result(struct cursor *k, const struct source *src, const struct op_sig *sig,
 			  int nin, const struct shape *shape) MUST_USE;
 
+/* Kind GRID. */
+enum status record_grid(struct cursor *k) MUST_USE;
 /* Kinds DRAW, JOIN, SEARCH, CHOSEN, FOURIER, SOLVER and LIB. */
 enum status record_draw(struct cursor *k) MUST_USE;
 enum status record_join(struct cursor *k) MUST_USE;

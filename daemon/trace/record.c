@@ -577,6 +577,7 @@ static enum status record_one(struct cursor *k)
 		[KIND_CTL] = record_control,	  [KIND_SEARCH] = record_search,
 		[KIND_CHOSEN] = record_chosen,	  [KIND_FOURIER] = record_fourier,
 		[KIND_LANE] = record_along,	  [KIND_SOLVER] = record_solver,
+		[KIND_GRID] = record_grid,
 	};
 
 	if (k->row->kind >= sizeof of_kind / sizeof *of_kind)

@@ -20,6 +20,10 @@ struct record_columns {
 
 enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err) MUST_USE;
 
+/* What the client calls loop `number` from now on (OP_GRID). */
+enum status record_define(struct trace *t, struct grids *table, uint32_t number,
+			  const struct grid_words *w, struct err *err) MUST_USE;
+
 /* A new version that is a byte-for-byte copy of v, recorded as a pending op. */
 struct version *record_copy(struct trace *t, struct version *v);
 /* The same of a view of v's elements, in C order and without gaps; *view becomes the copy's. */

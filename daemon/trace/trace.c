@@ -71,6 +71,7 @@ bool trace_finish_some(struct trace *t)
 	struct slab *all[] = {&t->versions, &t->buffers, &t->arrays, &t->storages, &t->leaves};
 	const size_t n = TRACE_NODES + sizeof all / sizeof all[0];
 
+	grid_names_clear(&t->grids); /* no operation is left that could name one */
 	for (size_t i = 0; i < n; i++) {
 		struct slab *s = i < TRACE_NODES ? &t->nodes[i] : all[i - TRACE_NODES];
 		bool large = s->chunks != NULL;
@@ -128,6 +129,18 @@ static enum status room(struct trace *t, struct err *err)
 		t->live_arrays, (unsigned long long)(t->memory >> 20),
 		(unsigned long long)(trace_live(t) >> 20),
 		(unsigned long long)(t->quota_bytes >> 20));
+	return trace_over(t, err);
+}
+
+enum status trace_charge_more(struct trace *t, uint64_t bytes, struct err *err)
+{
+	t->memory += bytes;
+	if (!t->quota_bytes || !trace_charge(t) ||
+	    trace_live(t) + trace_charge(t) <= t->quota_bytes)
+		return OK;
+	t->memory -= bytes;
+	err_set(err, E_NOMEM, "records of %llu MiB pass the quota's rest, %llu MiB (quota_bytes)",
+		(unsigned long long)(t->memory >> 20), (unsigned long long)(t->quota_bytes >> 20));
 	return trace_over(t, err);
 }
 

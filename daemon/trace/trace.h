@@ -11,6 +11,7 @@
 
 #include "../base/slab.h"
 #include "arena.h"
+#include "form/grid.h"
 #include "ops.h"
 #include "share.h"
 
@@ -164,6 +165,7 @@ struct trace {
 	uint64_t share_from;   /* values of so many bytes have memory of their own */
 	struct trace_stats stats;
 	void (*drop_mirror)(struct mirror *m); /* of storage that is freed */
+	struct grid_names grids;	       /* loops that operations may name */
 	struct version *remote[TRACE_RECIPES];
 	uint32_t nremote;
 };
@@ -182,6 +184,8 @@ void trace_finish(struct trace *t);
 enum status trace_over(const struct trace *t, struct err *err);
 /* What the records of its arrays and operations count for the owner's quota. */
 uint64_t trace_charge(const struct trace *t);
+/* So many bytes of records more, which are no array's; E_NOMEM: the quota has no room for them. */
+enum status trace_charge_more(struct trace *t, uint64_t bytes, struct err *err) MUST_USE;
 /* What its values take, in the arena and beside it. */
 uint64_t trace_live(const struct trace *t);
 

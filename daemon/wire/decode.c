@@ -51,7 +51,7 @@ void decode_destroy(struct decoder *d)
 /* What a message may contain: per field number its wire type, 0 for unknown. */
 struct fields {
 	uint8_t n;
-	uint8_t type[17]; /* wire type + 1 */
+	uint8_t type[18]; /* wire type + 1 */
 };
 
 #define VARINT	1
@@ -59,11 +59,11 @@ struct fields {
 #define LENGTH	3
 #define FIXED32 6
 
-static const struct fields request_fields = {16,
+static const struct fields request_fields = {17,
 					     {0, VARINT, LENGTH, LENGTH, LENGTH, LENGTH, LENGTH,
 					      LENGTH, LENGTH, LENGTH, VARINT, LENGTH, LENGTH,
-					      LENGTH, LENGTH, LENGTH, LENGTH}};
-static const struct fields nested_fields[17] = {
+					      LENGTH, LENGTH, LENGTH, LENGTH, LENGTH}};
+static const struct fields nested_fields[18] = {
 	[2] = {9, {0, VARINT, VARINT, FIXED64, VARINT, LENGTH, LENGTH, VARINT, VARINT, LENGTH}},
 	[3] = {6, {0, LENGTH, LENGTH, LENGTH, LENGTH, VARINT, VARINT}},
 	[4] = {7, {0, VARINT, LENGTH, LENGTH, LENGTH, VARINT, VARINT, VARINT}},
@@ -78,6 +78,7 @@ static const struct fields nested_fields[17] = {
 	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
 	[15] = {7, {0, VARINT, FIXED32, FIXED32, VARINT, LENGTH, LENGTH, VARINT}},
 	[16] = {2, {0, VARINT, VARINT}},
+	[17] = {6, {0, VARINT, LENGTH, VARINT, VARINT, VARINT, VARINT}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -229,6 +230,13 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 		out->has_unlease = true;
 		out->unlease.offset = r->unlease->offset;
 		out->unlease.bytes = r->unlease->bytes;
+	}
+	if (r->grid) {
+		out->has_grid = true;
+		out->grid.number = r->grid->number;
+		out->grid.words = (struct grid_words){r->grid->text, r->grid->range,
+						      r->grid->levels, r->grid->fast,
+						      r->grid->only};
 	}
 	fill_questions(out, r);
 	fill_shared(out, r);

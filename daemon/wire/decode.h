@@ -48,7 +48,8 @@ struct decode_export {
 struct request {
 	uint64_t seq, near;
 	bool has_hello, has_trace, has_demand, has_fence, has_cancel, has_lease, has_unlease,
-		has_explain, has_compile, has_about, has_publish, has_open, has_export, has_offer;
+		has_explain, has_compile, has_about, has_publish, has_open, has_export, has_offer,
+		has_grid;
 	struct decode_hello hello;
 	struct decode_about about;
 	struct record_columns trace;
@@ -87,6 +88,10 @@ struct request {
 		uint64_t ticket;
 		uint32_t device;
 	} offer;
+	struct {
+		uint32_t number;
+		struct grid_words words;
+	} grid;
 	struct decode_publish publish;
 	struct decode_open open;
 	struct decode_export export;

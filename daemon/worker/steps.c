@@ -196,7 +196,28 @@ enum status steps_call(struct plan_call *out, const struct command_step *s, stru
 	if (st == OK && s->naccess != call_operands(out))
 		st = err_set(err, E_INTERNAL, "step %u: %s of %u operands", s->index,
 			     call_row(out->call)->name, s->naccess);
+	if (st == OK && s->bytes < step_bytes(s) + out->nscalar * 2 * sizeof(uint64_t))
+		st = err_set(err, E_INTERNAL, "step %u: %u numbers are not there", s->index,
+			     out->nscalar);
 	return st;
+}
+
+const uint64_t *steps_scalars(const struct command_step *s)
+{
+	return (const uint64_t *)(const void *)((const char *)s + step_bytes(s));
+}
+
+enum status steps_grid(struct grid_words *out, const struct command_step *s,
+		       const struct plan_call *c, struct err *err)
+{
+	size_t at = step_bytes(s) + c->nscalar * 2 * sizeof(uint64_t);
+	const struct command_grid *g = (const void *)((const char *)s + at);
+
+	if (s->bytes < at + sizeof *g || !g->bytes || g->bytes > s->bytes - at - sizeof *g ||
+	    g->text[g->bytes - 1])
+		return err_set(err, E_INTERNAL, "step %u: a loop without a text", s->index);
+	*out = (struct grid_words){g->text, g->range, g->levels, g->fast, g->only};
+	return OK;
 }
 
 static enum status count_of(int64_t *out, const int64_t *extent, int n, struct err *err)

@@ -6,6 +6,7 @@
 #ifndef BRAZE_STEPS_H
 #define BRAZE_STEPS_H
 
+#include "form/grid.h"
 #include "form/plan.h"
 #include "contract/command.h"
 
@@ -39,6 +40,10 @@ uint32_t steps_places(const struct command_step *s);
 unsigned steps_call_id(const struct command_step *s);
 enum status steps_call(struct plan_call *out, const struct command_step *s,
 		       struct err *err) MUST_USE;
+/* Of a call that was checked: its numbers, two words each; of a loop of a kernel what it is. */
+const uint64_t *steps_scalars(const struct command_step *s);
+enum status steps_grid(struct grid_words *out, const struct command_step *s,
+		       const struct plan_call *c, struct err *err) MUST_USE;
 struct steps_operands steps_operands(const struct command_step *s);
 /* Does the step have the operands that its kernel wants? */
 bool steps_fit(const struct command_step *s, const struct nest *spec);

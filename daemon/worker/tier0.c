@@ -116,7 +116,7 @@ const struct tier0_isa *tier0_table(enum isa_level level)
 	return table[level < 0 ? 0 : level];
 }
 
-static const struct tier0_isa *wide_table(enum isa_level level)
+const struct tier0_isa *tier0_wide_table(enum isa_level level)
 {
 	static const struct tier0_isa *const table[ISA_END] = {
 		&tier0_isa_v2_wide, &tier0_isa_v3_wide, &tier0_isa_v4_wide};
@@ -133,7 +133,7 @@ static void run_init(struct run *r, enum isa_level level, const struct nest *spe
 	r->a = a;
 	r->level = level;
 	r->isa = tier0_table(level);
-	r->wide = wide_table(level);
+	r->wide = tier0_wide_table(level);
 	r->lay = lay;
 	r->regs = at;
 	r->states = r->regs + r->lay->nreg * r->lay->reg_bytes;

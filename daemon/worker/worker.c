@@ -308,6 +308,7 @@ static void worker_finish(struct worker *w)
 	}
 	while (w->parts)
 		worker_forget(w, w->parts->job);
+	worker_grids_finish(w);
 	pool_destroy(w->pool);
 	kernels_finish(&w->kernels);
 	region_finish(&w->regions);

@@ -51,6 +51,7 @@ struct worker {
 	int64_t stream_bytes; /* more than this, written or read by a step, passes the caches by */
 	struct worker_thread thread[PROGRESS_THREADS];
 	struct worker_part *parts;
+	struct worker_grids *grids; /* loops of kernels, linked; NULL: none yet */
 	struct worker_packet *head, **tail;
 	char *packet, *late; /* COMMAND_BYTES each: current packet, one read while running */
 	uint64_t ticket;     /* of the run under way; 0: none */
@@ -98,6 +99,8 @@ enum status worker_call(struct worker *w, const struct command_step *s, struct e
 	enum status worker_##stem(const struct worker_call *x, struct err *err) MUST_USE;
 #include "call/calls.def"
 #undef CALL
+/* worker_grid.c: what it keeps of loops goes. */
+void worker_grids_finish(struct worker *w);
 /* A thread of the pool begins, ends a unit of it. */
 void worker_unit_begin(struct worker *w, const struct command_step *s, int thread);
 void worker_unit_end(struct worker *w, int thread);

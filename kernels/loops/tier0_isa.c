@@ -136,6 +136,7 @@
 #define KIND_LOOP_FOURIER(arity, rule, id, stem)
 #define KIND_LOOP_LANE(arity, rule, id, stem)
 #define KIND_LOOP_SOLVER(arity, rule, id, stem)
+#define KIND_LOOP_GRID(arity, rule, id, stem)
 #define OP(wire, id, np, kind, arity, rule, alg, stem, cost) KIND_LOOP_##kind(arity, rule, id, stem)
 #include "ops.def"
 #undef OP
@@ -457,6 +458,7 @@ PAIRS_EACH(PAIRS)
 #define KIND_ROW_FOURIER(rule, id, stem)
 #define KIND_ROW_LANE(rule, id, stem)
 #define KIND_ROW_SOLVER(rule, id, stem)
+#define KIND_ROW_GRID(rule, id, stem)
 const struct tier0_isa TIER0_ISA = {
 	.op =
 		{

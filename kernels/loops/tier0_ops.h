@@ -58,5 +58,7 @@ static inline tier0_fn *tier0_cast(const struct tier0_isa *isa, const struct tie
 
 /* The table of a level; of the lowest for ISA_NONE. */
 const struct tier0_isa *tier0_table(enum isa_level level);
+/* Loops that are preferred to those, where there are any. */
+const struct tier0_isa *tier0_wide_table(enum isa_level level);
 
 #endif

@@ -164,6 +164,8 @@ static inline void part_text_op(struct part_text *t)
 		o.dtype = (uint8_t)part_text_dtype(t);
 	if (part_text_take(t, "axis "))
 		o.dtype = (uint8_t)part_text_int(t);
+	if (part_text_take(t, "hint "))
+		o.dtype = (uint8_t)part_text_int(t);
 	if (part_text_take(t, "axes "))
 		o.axes = (uint32_t)part_text_int(t);
 	while (!part_text_take(t, "->"))

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_grid_run.c - see lang_grid_run.h.
+ *
+ * In:  a program that was linked.  Its steps are this grid's own, so that those which do otherwise
+ * here are others: behind the loop the run ends, loops in a row are as they are written, nothing is
+ * claimed, and stores to other arrays are none. */
+#include "lang_grid_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang_steps.h"
+
+struct lang_grid_run {
+	struct lang_kernel *kernel;
+	struct lang_grid grid;
+};
+
+static const struct step *step_end(struct run *r, const struct step *s)
+{
+	return NULL;
+}
+
+static const struct step *step_pass(struct run *r, const struct step *s)
+{
+	return s + 1;
+}
+
+static const struct step *step_apart(struct run *r, const struct step *s)
+{
+	r->reg[s->d].byte[0] = 0;
+	return s + 1;
+}
+
+/* Each address is of one array (lang_grid_of): array[register]. */
+static void find_places(uint8_t *array, const struct lang_program *p, const uint8_t *seen)
+{
+	for (uint32_t at = 0; at < p->ncode; at++)
+		if (seen[at] && p->code[at].code == CODE_PLACE)
+			array[p->code[at].d] = (uint8_t)p->code[at].a;
+}
+
+static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uint8_t *array)
+{
+	const struct lang_program *p = r->grid.program;
+
+	for (uint32_t at = 0; at < p->ncode; at++) {
+		const struct lang_ins *i = &p->code[at];
+		step_fn **fn = &r->kernel->step[at].fn;
+
+		if (!seen[at])
+			*fn = step_end;
+		else if (i->code == CODE_CLAIM)
+			*fn = step_pass;
+		else if (i->code == CODE_FUSES)
+			*fn = step_apart;
+		else if (i->code == CODE_STORE && array[i->d] != r->grid.only)
+			*fn = step_pass;
+	}
+}
+
+enum status lang_grid_link(struct lang_grid_run **out, struct lang_program *p,
+			   const struct lang_grid *g, const struct tier0_isa *isa,
+			   const struct tier0_isa *wide, struct err *err)
+{
+	struct lang_grid_run *r = calloc(1, sizeof *r);
+	uint8_t *seen = lang_grid_code(g), *array = calloc(p->nreg + 1, 1);
+	enum status st = OK;
+
+	if (!r || !seen || !array) {
+		lang_free(p);
+		st = err_set(err, E_NOMEM, "no memory for a kernel");
+	} else {
+		r->grid = *g;
+		st = lang_link(&r->kernel, p, isa, wide, err);
+	}
+	if (!st) {
+		find_places(array, p, seen);
+		change_steps(r, seen, array);
+		*out = r;
+	} else {
+		free(r);
+	}
+	free(seen);
+	free(array);
+	return st;
+}
+
+void lang_grid_unlink(struct lang_grid_run *r)
+{
+	if (r)
+		lang_unlink(r->kernel);
+	free(r);
+}
+
+const struct lang_grid *lang_grid_linked(const struct lang_grid_run *r)
+{
+	return &r->grid;
+}
+
+const struct lang_program *lang_grid_program(const struct lang_grid_run *r)
+{
+	return r->grid.program;
+}
+
+/* The registers as the loop begins; the caller frees them. */
+static enum status begin(struct run *run, const struct lang_grid_run *r,
+			 const union lang_reg *scalar, struct err *err)
+{
+	const struct lang_program *p = r->grid.program;
+
+	*run = (struct run){.kernel = r->kernel, .program = p, .turns = LANG_TURNS, .err = err};
+	run->reg = calloc(p->nreg + 1, sizeof *run->reg);
+	if (!run->reg)
+		return err_set(err, E_NOMEM, "no memory to run a kernel");
+	for (uint32_t i = 0; i < p->nconst; i++)
+		run->reg[p->constant[i].reg] = p->constant[i].value;
+	for (unsigned i = 0; i < r->grid.nlive; i++)
+		run->reg[r->grid.live[i]] = scalar[i];
+	(void)r->kernel->step[r->grid.range].fn(run, &r->kernel->step[r->grid.range]);
+	return run->status;
+}
+
+enum status lang_grid_count(uint64_t *turns, const struct lang_grid_run *r,
+			    const union lang_reg *scalar, struct err *err)
+{
+	struct run run;
+	enum status st = begin(&run, r, scalar, err);
+
+	if (!st)
+		*turns = run.reg[r->grid.program->code[r->grid.range].d + 2].bits[0];
+	free(run.reg);
+	return st;
+}
+
+enum status lang_grid_turns(const struct lang_grid_run *r, const struct lang_array *array,
+			    const union lang_reg *scalar, uint64_t lo, uint64_t hi,
+			    lang_poll_fn *poll, void *data, struct err *err)
+{
+	const struct step *s = &r->kernel->step[r->grid.range + 1];
+	union lang_reg *number = NULL;
+	struct run run;
+	enum status st = begin(&run, r, scalar, err);
+
+	run.array = array;
+	run.poll = poll;
+	run.data = data;
+	if (!st) {
+		number = &run.reg[r->grid.program->code[r->grid.range].d];
+		hi = hi < number[2].bits[0] ? hi : number[2].bits[0];
+		lo = lo < hi ? lo : hi;
+		number[1].bits[0] += lo * number[3].bits[0];
+		number[2].bits[0] = hi - lo;
+	}
+	while (!st && s)
+		s = s->fn(&run, s);
+	free(run.reg);
+	lang_view_end(&run);
+	return st ? st : run.status;
+}
