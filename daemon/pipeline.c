@@ -645,7 +645,7 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 		session_quota(s);
 	s->d->turn.operations += r->trace.nhead;
 	if (!st && r->has_grid)
-		st = record_define(&s->trace, s->d->grids, r->grid.number, &r->grid.words, err);
+		st = record_define(&s->trace, s->d->grids, r->grid.number, &r->grid.words, 0, err);
 	if (!st && r->has_trace)
 		st = record_ops(&s->trace, &r->trace, err);
 	if (!st && r->has_demand)

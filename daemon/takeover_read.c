@@ -157,7 +157,8 @@ static enum status read_arrays(struct session *s, const Braze__Handover__Session
 	if (!m->arena)
 		return OK;
 	fcntl(m->arena->fd, F_SETFD, FD_CLOEXEC);
-	st = handover_load(&s->trace, &s->tickets, s->d->loop, &s->d->shares, m, ops, err);
+	st = handover_load(&s->trace, &s->tickets, s->d->loop, &s->d->shares, s->d->grids, m, ops,
+			   err);
 	if (st)
 		return st;
 	s->arena = s->trace.arena;

@@ -132,7 +132,7 @@ enum op_rule {
 
 #define ALG_COMM 1u /* operands may be swapped */
 
-/* Arity of an operation on a list: 1 to LIMIT_OPERANDS operands.  Others have OP_OPERANDS at most. */
+/* Arity of an operation on a list: 1 to LIMIT_OPERANDS.  Others have OP_OPERANDS at most. */
 #define OP_LIST	    15
 #define OP_OPERANDS 3
 

@@ -42,17 +42,17 @@ struct kernel {
 	uint32_t id;   /* small number, unique in this daemon's life */
 	uint32_t refs; /* plans that use it */
 	uint64_t hash;
-	uint32_t arch;	       /* its code (contract/backend.h); 0: the processor's */
-	char *key;	       /* the target, if a GPU, and nest_print(spec) */
-	struct nest *spec;     /* canonical; empty for a library step and a text */
-	const char *text;      /* in key: of a client's kernel in braze's language; else NULL */
-	struct call_kind call; /* of a library step; else of none */
+	uint32_t arch;		/* its code (contract/backend.h); 0: the processor's */
+	char *key;		/* the target, if a GPU, and nest_print(spec) */
+	struct nest *spec;	/* canonical; empty for a library step and a text */
+	const char *text;	/* in key: of a client's kernel in braze's language; else NULL */
+	struct call_kind call;	/* of a library step; else of none */
 	struct grid_words grid; /* of a loop of a kernel; its text is in key; else NULL */
-	uint8_t state;	       /* enum kernel_state */
-	uint8_t from_disk;     /* code came from the disk cache */
-	uint8_t tier;	       /* 0 until the worker has confirmed loaded code */
-	uint8_t strikes;       /* workers it killed; KERNEL_STRIKES: quarantined */
-	int code_fd;	       /* read-only sealed memfd; -1 */
+	uint8_t state;		/* enum kernel_state */
+	uint8_t from_disk;	/* code came from the disk cache */
+	uint8_t tier;		/* 0 until the worker has confirmed loaded code */
+	uint8_t strikes;	/* workers it killed; KERNEL_STRIKES: quarantined */
+	int code_fd;		/* read-only sealed memfd; -1 */
 	uint64_t code_bytes;
 	uint32_t registers, spill_bytes; /* the most of any entry; of GPUs' code */
 	/* A GPU's: how its launches are laid out, by entry and size.  What trials found is
@@ -108,7 +108,8 @@ struct kernel *cache_get(struct cache *c, const struct nest *spec, uint32_t arch
  * (emit/emit.h). */
 struct kernel *cache_get_call(struct cache *c, const struct plan_call *call, uint32_t arch,
 			      uint64_t session);
-/* A GPU's of a loop of a kernel, whose code it is alone: call tells only what kind of step it is. */
+/* A GPU's of a loop of a kernel, whose code it is alone: call tells only what kind of step it is.
+ */
 struct kernel *cache_get_grid(struct cache *c, const struct plan_call *call,
 			      const struct grid *grid, uint32_t arch, uint64_t session);
 /* Of a text, checked before, that clients run themselves; no worker knows it. */

@@ -53,8 +53,8 @@ struct plan_call {
 	uint16_t op;	  /* OP_*, where the call serves several */
 	uint8_t hint;	  /* of a grid: the logarithm of how many instructions it does */
 	uint8_t nscalar;
-	uint32_t grid;			/* number of the loop that it does (form/grid.h); 0: none */
-	uint32_t scalar[CALL_SCALARS];	/* which of the partition's immediates */
+	uint32_t grid;		       /* number of the loop that it does (form/grid.h); 0: none */
+	uint32_t scalar[CALL_SCALARS]; /* which of the partition's immediates */
 	int64_t extent[LIMIT_NDIM];
 	struct call_operand operand[CALL_OPERANDS]; /* call_operands() of them */
 };
@@ -117,7 +117,8 @@ static inline size_t call_bytes(unsigned operands)
 	return offsetof(struct plan_call, operand) + operands * sizeof(struct call_operand);
 }
 
-/* Does operand x move along loop l?  All but those of a grid move along each, if only by 0 bytes. */
+/* Does operand x move along loop l?  All but those of a grid move along each, if only by 0 bytes.
+ */
 bool call_has_loop(const struct plan_call *c, unsigned x, unsigned l);
 
 static inline bool call_writes(const struct plan_call *c, unsigned operand)

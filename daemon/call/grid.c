@@ -59,8 +59,8 @@ void grid_units(struct call_units *out, const struct plan_call *c, bool device)
 
 void grid_name(struct textbuf *t, const struct plan_call *c)
 {
-	textbuf_put(t, "loop of a kernel, number %u, that writes %s, some 2^%u instructions", c->grid,
-		    dtype_row(c->dtype)->name, c->hint);
+	textbuf_put(t, "loop of a kernel, number %u, that writes %s, some 2^%u instructions",
+		    c->grid, dtype_row(c->dtype)->name, c->hint);
 }
 
 void grid_print(struct textbuf *t, const struct plan_call *c)

@@ -2,8 +2,8 @@
 /* call/grid.h - a loop of a kernel's text as a library step, one operation of the trace.
  *
  * Operands: the array that the loop writes, the kernel's other arrays in their order, and the first
- * one again, read: what the loop leaves alone of it stays.  An array that has the same memory as the
- * written one is bound to what is written, so that a turn reads behind a write what it wrote.
+ * one again, read: what the loop leaves alone of it stays.  An array that has the same memory as
+ * the written one is bound to what is written, so that a turn reads behind a write what it wrote.
  *
  * Arrays have shapes of their own, so the call's loops are their distinct extents
  * (shape_loops_add), and each operand says in `at` which of them each of its axes goes along.  What

@@ -146,8 +146,9 @@ struct command_run {
  *   int64_t       gather[ngather][2]  steps of a gather, their bytes
  * or, for STEP_CALL, base[naccess], a struct plan_call and
  *   uint64_t      scalar[nscalar of it][2]   as union lang_reg has them
- *   command_grid                             of a loop of a kernel (call/grid.h), to the CPU's worker
- * for STEP_COPY, base[2]: bytes [lo, hi) of the first place go to the same bytes of the second. */
+ *   command_grid                             of a loop of a kernel (call/grid.h), to the CPU's
+ * worker for STEP_COPY, base[2]: bytes [lo, hi) of the first place go to the same bytes of the
+ * second. */
 struct command_step {
 	uint32_t bytes; /* of the step with what follows it */
 	uint8_t kind;	/* enum step_kind */

@@ -122,8 +122,8 @@ static struct grid *find(const struct grids *t, const struct grid_words *w, uint
 	return g;
 }
 
-static enum status take(struct grid **out, struct grids *t, const struct grid_words *w,
-			uint32_t number, struct err *err)
+enum status grids_take(struct grid **out, struct grids *t, const struct grid_words *w,
+		       uint32_t number, struct err *err)
 {
 	size_t bytes = strlen(w->text);
 	uint64_t hash = hash_of(w, bytes);
@@ -151,20 +151,6 @@ static enum status take(struct grid **out, struct grids *t, const struct grid_wo
 	put_in(t, g, hash, number);
 	*out = g;
 	return OK;
-}
-
-enum status grids_take(struct grid **out, struct grids *t, const struct grid_words *w,
-		       struct err *err)
-{
-	return take(out, t, w, 0, err);
-}
-
-enum status grids_restore(struct grid **out, struct grids *t, const struct grid_words *w,
-			  uint32_t number, struct err *err)
-{
-	if (!number)
-		return err_set(err, E_PROTOCOL, "a loop of a kernel without a number");
-	return take(out, t, w, number, err);
 }
 
 struct grid *grids_find(const struct grids *t, uint32_t number)
@@ -239,6 +225,14 @@ void grid_names_add(struct grid_names *x, uint32_t number, struct grid *g)
 struct grid *grid_names_find(const struct grid_names *x, uint64_t number)
 {
 	return number && number <= x->n ? x->grid[number - 1] : NULL;
+}
+
+struct grid *grid_names_of(const struct grid_names *x, uint32_t grid)
+{
+	for (uint32_t i = 0; i < x->n; i++)
+		if (x->grid[i] && x->grid[i]->number == grid)
+			return x->grid[i];
+	return NULL;
 }
 
 void grid_names_clear(struct grid_names *x)

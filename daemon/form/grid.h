@@ -2,12 +2,12 @@
 /* form/grid.h - loops of kernels that clients have defined, which operations GRID name.
  *
  * A grid is a text with a loop of it, checked once (lang/lang_grid.h).  The same one in several
- * sessions, or several times in one, is one, so that plans and kernels are too.  Its number is never
- * used again: a plan that names it can mean nothing else.  A grid lives as long as a session or a plan
- * has it; loop thread only.
+ * sessions, or several times in one, is one, so that plans and kernels are too.  Its number is
+ * never used again: a plan that names it can mean nothing else.  A grid lives as long as a session
+ * or a plan has it; loop thread only.
  *
- * Of the program no more is kept than what an operation is checked by: a short text can make a large
- * one.  Who emits or runs it makes it again. */
+ * Of the program no more is kept than what an operation is checked by: a short text can make a
+ * large one.  Who emits or runs it makes it again. */
 #ifndef BRAZE_FORM_GRID_H
 #define BRAZE_FORM_GRID_H
 
@@ -37,19 +37,18 @@ struct grid {
 struct grids *grids_create(void);
 /* When nobody has any of them. */
 void grids_destroy(struct grids *g); /* NULL is fine */
-/* The grid of these words, checked if it is new; the caller has it until grid_unref. */
+/* The grid of these words, checked if it is new; the caller has it until grid_unref.  number: that
+ * it had in another daemon, of which this one goes on; 0: the next one. */
 enum status grids_take(struct grid **out, struct grids *g, const struct grid_words *w,
-		       struct err *err) MUST_USE;
-/* The same for one that had this number in another daemon: numbers of others are higher then. */
-enum status grids_restore(struct grid **out, struct grids *g, const struct grid_words *w,
-			  uint32_t number, struct err *err) MUST_USE;
+		       uint32_t number, struct err *err) MUST_USE;
 /* NULL: there is none. */
 struct grid *grids_find(const struct grids *g, uint32_t number);
 uint32_t grids_count(const struct grids *g);
 struct grid *grid_ref(struct grid *g);
 void grid_unref(struct grid *g); /* NULL is fine */
-/* Can it be operand i of an operation that does the grid: an array of this type and so many axes (the
- * written one, then the others in their order), or a number (of each register that comes in)? */
+/* Can it be operand i of an operation that does the grid: an array of this type and so many axes
+ * (the written one, then the others in their order), or a number (of each register that comes in)?
+ */
 bool grid_fits(const struct grid *g, unsigned i, bool array, unsigned dtype, unsigned rank);
 /* The words as a program, and its loop; the caller frees *p.  Any thread. */
 enum status grid_program(struct lang_program **p, struct lang_grid *out, const struct grid_words *w,
@@ -66,6 +65,8 @@ enum status grid_names_check(const struct grid_names *x, uint32_t number, struct
 /* Of a number that was checked; takes the grid over. */
 void grid_names_add(struct grid_names *x, uint32_t number, struct grid *g);
 struct grid *grid_names_find(const struct grid_names *x, uint64_t number); /* NULL: none */
+/* The one whose own number this is; NULL: none. */
+struct grid *grid_names_of(const struct grid_names *x, uint32_t grid);
 void grid_names_clear(struct grid_names *x);
 
 #endif

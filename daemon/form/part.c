@@ -133,7 +133,8 @@ static enum status check_out(const struct check *c, unsigned k)
 	if (c->defined[o->out.value])
 		return err_set(c->err, E_INTERNAL, "part op %u makes value %u again", k,
 			       o->out.value);
-	if (o->op != OP_ASSIGN && o->op != OP_GRID && (v->prev != PART_NONE || !view_contiguous(&view)))
+	if (o->op != OP_ASSIGN && o->op != OP_GRID &&
+	    (v->prev != PART_NONE || !view_contiguous(&view)))
 		return err_set(c->err, E_INTERNAL, "part op %u: result is no fresh array", k);
 	if (v->prev == PART_NONE)
 		return OK;

@@ -50,8 +50,7 @@ static void put_op(struct textbuf *t, const struct part *p, const struct part_op
 {
 	static const unsigned with_axes = 1u << KIND_RED | 1u << KIND_ARGRED | 1u << KIND_SCAN |
 					  1u << KIND_SORT | 1u << KIND_JOIN | 1u << KIND_FOURIER |
-					  1u << KIND_LANE | 1u << KIND_SOLVER |
-					  1u << KIND_GRID;
+					  1u << KIND_LANE | 1u << KIND_SOLVER | 1u << KIND_GRID;
 	const struct op_row *row = op_row(o->op);
 
 	textbuf_put(t, "op %s", row ? row->id : "?");

@@ -34,9 +34,10 @@ void handover_save(Braze__Handover__Session *m, struct handover_pile *p, struct 
 /* The opposite: makes the arena (t->arena), the trace and the tickets.  Takes the arena's
  * descriptor, also where it fails.  Nothing of the message is believed that memory depends on:
  * E_INVALID, and there is neither trace nor arena.  `ops`: numbers of operations are below this;
- * `shares`: all that storages may lie in. */
+ * `shares`: all that storages may lie in; `grids`: where loops of kernels are. */
 enum status handover_load(struct trace *t, struct ticket_list *tickets, struct uv_loop_s *loop,
-			  struct shares *shares, const Braze__Handover__Session *m, unsigned ops,
+			  struct shares *shares, struct grids *grids,
+			  const Braze__Handover__Session *m, unsigned ops,
 			  struct err *err) MUST_USE;
 
 #endif

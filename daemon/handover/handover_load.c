@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "../base/xalloc.h"
+#include "../trace/record.h"
 #include "handover.h"
 
 struct load {
 	struct trace *t;
 	struct ticket_list *tickets;
 	struct shares *shares;
+	struct grids *grids;
 	const Braze__Handover__Session *m;
 	const Braze__Handover__Trace *in;
 	struct storage **storage;
@@ -267,7 +269,26 @@ static enum status load_node(struct load *l, size_t i)
 	good = handover_load_view(&n->view, m->view, n->out->bytes);
 	for (size_t j = 0; j < m->n_in && good; j++)
 		good = load_operand(l, &n->in[j], m->in[j], m->seq);
+	good = good && (n->op != OP_GRID || record_is_grid(l->t, n));
 	return good ? OK : bad(l, "operation", i);
+}
+
+/* Loops of kernels, with the numbers that they had: other sessions may have them, too. */
+static enum status load_grids(struct load *l)
+{
+	enum status st = OK;
+
+	for (size_t i = 0; i < l->in->n_grid && !st; i++) {
+		const Braze__Handover__Grid *m = l->in->grid[i];
+		const struct grid_words w = {m->text, m->range, m->levels, m->fast, m->only};
+
+		if (!m->grid)
+			return bad(l, "loop", i);
+		st = record_define(l->t, l->grids, m->number, &w, m->grid, l->err);
+		if (st)
+			return bad(l, "loop", i);
+	}
+	return st;
 }
 
 struct place {
@@ -425,6 +446,8 @@ static enum status load_all(struct load *l)
 	enum status st = check_extents(l);
 
 	if (!st)
+		st = load_grids(l);
+	if (!st)
 		st = load_storages(l);
 	if (!st)
 		st = load_versions(l);
@@ -438,12 +461,13 @@ static enum status load_all(struct load *l)
 }
 
 enum status handover_load(struct trace *t, struct ticket_list *tickets, struct uv_loop_s *loop,
-			  struct shares *shares, const Braze__Handover__Session *m, unsigned ops,
-			  struct err *err)
+			  struct shares *shares, struct grids *grids,
+			  const Braze__Handover__Session *m, unsigned ops, struct err *err)
 {
 	struct load l = {.t = t,
 			 .tickets = tickets,
 			 .shares = shares,
+			 .grids = grids,
 			 .m = m,
 			 .in = m->trace,
 			 .ops = ops,

@@ -287,6 +287,30 @@ static void save_names(struct save *s, Braze__Handover__Trace *m, const uint32_t
 	}
 }
 
+static void save_grids(struct save *s, Braze__Handover__Trace *m)
+{
+	const struct grid_names *names = &s->t->grids;
+	Braze__Handover__Grid *out = NULL;
+
+	for (uint32_t i = 0; i < names->n; i++)
+		m->n_grid += names->grid[i] != NULL;
+	MAKE(s, Braze__Handover__Grid, m->n_grid, braze__handover__grid__init, m->grid, out);
+	for (uint32_t i = 0; i < names->n; i++) {
+		struct grid *g = names->grid[i];
+
+		if (!g)
+			continue;
+		out->number = i + 1;
+		out->grid = g->number;
+		out->text = g->text;
+		out->range = g->is.range;
+		out->levels = g->is.levels;
+		out->fast = g->is.fast;
+		out->only = g->is.only;
+		out++;
+	}
+}
+
 static void save_arena(struct save *s, Braze__Handover__Session *m)
 {
 	Braze__Handover__Arena *out = handover_pile_take(s->pile, sizeof *out);
@@ -371,6 +395,7 @@ void handover_save(Braze__Handover__Session *m, struct handover_pile *p, struct 
 	save_storages(&s, out);
 	save_versions(&s, out);
 	save_names(&s, out, ids);
+	save_grids(&s, out);
 	m->trace = out;
 	save_arena(&s, m);
 	save_tickets(&s, m, tickets);

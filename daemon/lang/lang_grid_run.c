@@ -26,10 +26,10 @@ static const struct step *step_pass(struct run *r, const struct step *s)
 	return s + 1;
 }
 
+/* To where the CODE_UNLESS behind goes. */
 static const struct step *step_apart(struct run *r, const struct step *s)
 {
-	r->reg[s->d].byte[0] = 0;
-	return s + 1;
+	return s[1].to;
 }
 
 /* Each address is of one array (lang_grid_of): array[register]. */
@@ -52,7 +52,7 @@ static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uin
 			*fn = step_end;
 		else if (i->code == CODE_CLAIM)
 			*fn = step_pass;
-		else if (i->code == CODE_FUSES)
+		else if (i->code == CODE_FUSES && !i->op)
 			*fn = step_apart;
 		else if (i->code == CODE_STORE && array[i->d] != r->grid.only)
 			*fn = step_pass;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lang/lang_grid_run.h - a grid (lang_grid.h) by the machine, for devices without threads of its own.
+/* lang/lang_grid_run.h - a grid (lang_grid.h) by the machine, for devices without threads of its
+ * own.
  *
  * What a GPU's threads do with it, to the bit but for elementwise functions: turns of the outermost
- * loop in stretches, each by whoever likes, in any order.  Every index is checked; what a turn stores
- * elsewhere than in the one array goes nowhere. */
+ * loop in stretches, each by whoever likes, in any order.  Every index is checked; what a turn
+ * stores elsewhere than in the one array goes nowhere. */
 #ifndef BRAZE_LANG_GRID_RUN_H
 #define BRAZE_LANG_GRID_RUN_H
 

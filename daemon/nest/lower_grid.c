@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nest/lower_grid.c - a loop of a kernel: a library step (call/grid.h).
  *
- * It writes the slot of the new version, where the old one's bytes are: its storage, or a copy.  What
- * has the same memory, through whatever view, is read there, too: the old version as such is read by
- * nobody from here on. */
+ * It writes the slot of the new version, where the old one's bytes are: its storage, or a copy.
+ * What has the same memory, through whatever view, is read there, too: the old version as such is
+ * read by nobody from here on. */
 #include "call/grid.h"
 
 #include "lower.h"

@@ -73,8 +73,8 @@ static size_t put_grid(char *at, const struct executor *x, const struct executor
 {
 	const uint64_t *imm = job->imm + (size_t)job->turn * 2 * job->nimm;
 	const struct grid *g = s->grid;
-	struct command_grid words = {g->is.range, g->is.levels, g->is.fast, g->is.only,
-				     g->bytes + 1, 0};
+	struct command_grid words = {g->is.range, g->is.levels, g->is.fast,
+				     g->is.only,  g->bytes + 1, 0};
 	char *begin = at;
 
 	for (unsigned k = 0; k < s->call->nscalar; k++)
@@ -89,7 +89,8 @@ static size_t put_grid(char *at, const struct executor *x, const struct executor
 /* Bytes that the job's next step takes at most. */
 static size_t step_most(const struct executor_job *job)
 {
-	const struct plan_step *s = job->step < job->plan->nstep ? &job->plan->step[job->step] : NULL;
+	const struct plan_step *s =
+		job->step < job->plan->nstep ? &job->plan->step[job->step] : NULL;
 
 	if (!s || !s->grid)
 		return STEP_BYTES_MAX;

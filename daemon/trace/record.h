@@ -20,9 +20,12 @@ struct record_columns {
 
 enum status record_ops(struct trace *t, const struct record_columns *c, struct err *err) MUST_USE;
 
-/* What the client calls loop `number` from now on (OP_GRID). */
+/* What the client calls loop `number` from now on (OP_GRID); grid: the number that it had in a
+ * daemon before, or 0. */
 enum status record_define(struct trace *t, struct grids *table, uint32_t number,
-			  const struct grid_words *w, struct err *err) MUST_USE;
+			  const struct grid_words *w, uint32_t grid, struct err *err) MUST_USE;
+/* Is it an operation GRID as they are recorded, whoever made it? */
+bool record_is_grid(const struct trace *t, const struct node *n);
 
 /* A new version that is a byte-for-byte copy of v, recorded as a pending op. */
 struct version *record_copy(struct trace *t, struct version *v);

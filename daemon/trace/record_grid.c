@@ -2,16 +2,18 @@
 /* Loops of kernels: definitions, and the operations that name them. */
 #include "cursor.h"
 
+#include <string.h>
+
 #include "imm.h"
 
 enum status record_define(struct trace *t, struct grids *table, uint32_t number,
-			  const struct grid_words *w, struct err *err)
+			  const struct grid_words *w, uint32_t grid, struct err *err)
 {
 	struct grid *g = NULL;
 	enum status st = grid_names_check(&t->grids, number, err);
 
 	if (!st)
-		st = grids_take(&g, table, w, err);
+		st = grids_take(&g, table, w, grid, err);
 	if (st)
 		return st;
 	st = trace_charge_more(t, sizeof *g + g->bytes, err);
@@ -23,34 +25,63 @@ enum status record_define(struct trace *t, struct grids *table, uint32_t number,
 	return OK;
 }
 
-/* The operands of a grid as it wants them; the distinct extents of its arrays. */
-static enum status check_operands(struct cursor *k, const struct grid *g, const struct source *src,
-				  unsigned n)
+/* Operand j of a grid, as record_operand or somebody else has it; loops: the distinct extents so
+ * far. */
+static enum status check_operand(const struct grid *g, unsigned j, const struct view *array,
+				 unsigned dtype, struct shape_loops *loops, struct err *err)
 {
-	struct shape_loops loops = {0};
 	uint32_t at = 0;
 
-	if (n != (unsigned)g->narray + g->nlive)
-		return err_set(k->err, E_PROTOCOL, "%s %u of %u operands", k->row->id, g->number,
-			       n);
-	for (unsigned j = 0; j < n; j++) {
-		const struct array *a = src[j].array;
-
-		if (src[j].arg.weak || !grid_fits(g, j, a != NULL, src[j].arg.dtype,
-						  a ? a->view.shape.ndim : 0))
-			return err_set(k->err, E_PROTOCOL, "%s %u: operand %u", k->row->id,
-				       g->number, j);
-		if (a && !shape_loops_add(&loops, &at, &a->view.shape))
-			return err_set(k->err, E_UNSUPPORTED,
-				       "%s: its arrays have more than %d different extents",
-				       k->row->id, LIMIT_NDIM);
-	}
+	if (!grid_fits(g, j, array != NULL, dtype, array ? array->shape.ndim : 0))
+		return err_set(err, E_PROTOCOL, "loop %u: operand %u", g->number, j);
+	if (array && !shape_loops_add(loops, &at, &array->shape))
+		return err_set(err, E_UNSUPPORTED,
+			       "a loop's arrays have more than %d different extents", LIMIT_NDIM);
 	return OK;
+}
+
+static enum status check_operands(const struct cursor *k, const struct grid *g,
+				  const struct source *src, unsigned n)
+{
+	struct shape_loops loops = {0};
+	enum status st = OK;
+
+	if (n != (unsigned)g->narray + g->nlive)
+		return err_set(k->err, E_PROTOCOL, "loop %u of %u operands", g->number, n);
+	for (unsigned j = 0; j < n && !st; j++)
+		st = src[j].arg.weak
+			     ? err_set(k->err, E_PROTOCOL, "loop %u: a weak number", g->number)
+			     : check_operand(g, j, src[j].array ? &src[j].array->view : NULL,
+					     src[j].arg.dtype, &loops, k->err);
+	return st;
+}
+
+static bool same_view(const struct view *a, const struct view *b)
+{
+	return a->dtype == b->dtype && a->offset == b->offset &&
+	       shape_equal(&a->shape, &b->shape) &&
+	       !memcmp(a->stride, b->stride, a->shape.ndim * sizeof a->stride[0]);
+}
+
+bool record_is_grid(const struct trace *t, const struct node *n)
+{
+	const struct grid *g = grid_names_of(&t->grids, n->axes);
+	struct shape_loops loops = {0};
+
+	if (!g || !n->prev || n->dtype > GRID_HINT_MOST || n->nin != g->narray + g->nlive ||
+	    n->in[0].version != n->prev || !same_view(&n->in[0].view, &n->view))
+		return false;
+	for (unsigned j = 0; j < n->nin; j++)
+		if (check_operand(g, j, n->in[j].version ? &n->in[j].view : NULL,
+				  n->in[j].view.dtype, &loops, NULL))
+			return false;
+	return true;
 }
 
 /* What operand j reads.  A snapshot of what is about to be written is none of that: its reader gets
  * a copy. */
-static struct version *read_by(struct cursor *k, const struct source *src, const struct version *old)
+static struct version *read_by(struct cursor *k, const struct source *src,
+			       const struct version *old)
 {
 	struct version *v = trace_current(src->array);
 

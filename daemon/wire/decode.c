@@ -234,9 +234,9 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->grid) {
 		out->has_grid = true;
 		out->grid.number = r->grid->number;
-		out->grid.words = (struct grid_words){r->grid->text, r->grid->range,
-						      r->grid->levels, r->grid->fast,
-						      r->grid->only};
+		out->grid.words =
+			(struct grid_words){r->grid->text, r->grid->range, r->grid->levels,
+					    r->grid->fast, r->grid->only};
 	}
 	fill_questions(out, r);
 	fill_shared(out, r);

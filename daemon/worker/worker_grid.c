@@ -62,7 +62,8 @@ static enum status link_grid(struct lang_grid_run **out, const struct worker_cal
 
 	if (st == OK)
 		st = grid_program(&p, &g, &words, err);
-	return st == OK ? lang_grid_link(out, p, &g, tier0_table(level), tier0_wide_table(level), err)
+	return st == OK ? lang_grid_link(out, p, &g, tier0_table(level), tier0_wide_table(level),
+					 err)
 			: st;
 }
 

@@ -23,7 +23,7 @@ DTYPE = {}
 
 
 @functools.cache
-def op_table_hash(below=256, root=ROOT):
+def op_table_hash(below=257, root=ROOT):
     """FNV-1a over the rows below a number, as proto/op.c makes it; fills OP and DTYPE."""
     text = ""
     for row in re.findall(r"^OP\((.*?)\)", (root / "proto/ops.def").read_text(), re.M):
@@ -194,6 +194,12 @@ def export(ticket, array, room=0, dtype=0, shape=(), device="", look=0):
 
 def offer(ticket, device):
     return nested(16, number(1, ticket) + number(2, device))
+
+
+def grid(number_, text, range_, levels=1, fast=0, only=0):
+    """A loop of a kernel, for operations GRID."""
+    return nested(17, number(1, number_) + nested(2, text.encode()) + number(3, range_)
+                  + number(4, levels) + number(5, fast) + number(6, only))
 
 
 class Reply:

@@ -28,6 +28,7 @@ static struct device cpu = {.name = "cpu"};
 
 static uv_loop_t loop;
 static struct decoder *decoder;
+static struct grids *grids;
 
 static void ignore(void *data, const char *pass, const char *text)
 {
@@ -129,6 +130,8 @@ static void handle(struct client *c, const struct request *r)
 		FUZZ_CHECK(r->hello.name && r->hello.device);
 	if (r->has_unlease)
 		st = arena_unlease(c->arena, r->unlease.offset, r->unlease.bytes, &c->err);
+	if (!st && r->has_grid)
+		st = record_define(&c->trace, grids, r->grid.number, &r->grid.words, 0, &c->err);
 	if (!st && r->has_trace)
 		st = record_ops(&c->trace, &r->trace, &c->err);
 	FUZZ_CHECK(st == c->err.code && (!st || *c->err.text));
@@ -166,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!decoder) {
 		uv_loop_init(&loop);
 		decoder = decode_create();
+		grids = grids_create();
 	}
 	FUZZ_CHECK(!arena_create(&c.arena, &loop, ARENA, &c.err));
 	FUZZ_CHECK(!arena_lease(c.arena, &lease, LEASE, &c.err));

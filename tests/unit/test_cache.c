@@ -782,3 +782,43 @@ Test(cache, a_crash_of_nvrtc_costs_one_kernel)
 	cr_assert_eq(k->state, KERNEL_READY, "%s", k->error);
 	stop(f);
 }
+
+/* Its text is its kernel, with what of it is to be done; a plan's sizes are not. */
+Test(cache, a_loop_of_a_kernel_is_its_words)
+{
+	static const char text[] =
+		"kernel f(inout y: float64[:]) { for i in 0..len(y) { y[i] = i } }";
+	struct fixture *f = start((struct cache_config){.tier = 0});
+	struct grid_words w = {.text = text, .levels = 1};
+	struct plan_call call = {.call = CALL_GRID,
+				 .op = OP_GRID,
+				 .dtype = DT_FLOAT64,
+				 .grid = 3,
+				 .nloop = 1,
+				 .noperand = 2,
+				 .extent = {5}};
+	struct grids *grids = grids_create();
+	struct grid *g = NULL, *other = NULL;
+	struct kernel *k = NULL;
+	struct err err = {0};
+
+	while (grids_take(&g, grids, &w, 0, &err) && w.range < 100)
+		w.range++;
+	cr_assert_not_null(g, "%s", err.text);
+	k = cache_get_grid(f->cache, &call, g, 90, 1);
+	call.extent[0] = 6;
+	call.grid++;
+	cr_assert_eq(cache_get_grid(f->cache, &call, g, 90, 1), k);
+	cr_assert_neq(cache_get_grid(f->cache, &call, g, 80, 1), k);
+	cr_assert(cache_has_code(k) && k->call.call == CALL_GRID && !k->text);
+	cr_assert_str_eq(k->grid.text, text);
+	cr_assert_eq(k->grid.range, w.range);
+	other = calloc(1, sizeof *other + sizeof text);
+	*other = *g;
+	other->is.fast = 1;
+	cr_assert_neq(cache_get_grid(f->cache, &call, other, 90, 1), k);
+	free(other);
+	grid_unref(g);
+	grids_destroy(grids);
+	stop(f);
+}

@@ -82,7 +82,7 @@ Test(decode, offers_are_asked_of_a_device)
 
 Test(decode, unknown_repeated_and_unpacked_fields_are_refused)
 {
-	const uint8_t unknown[] = {0x8a, 0x01, 0x00}, twice[] = {0x08, 1, 0x08, 1};
+	const uint8_t unknown[] = {0x92, 0x01, 0x00}, twice[] = {0x08, 1, 0x08, 1};
 	const uint8_t unpacked[] = {0x1a, 5, 0x0d, 1, 0, 0, 0}; /* trace.head as one fixed32 */
 	const uint8_t chunks[] = {0x1a, 4, 0x0a, 0, 0x0a, 0};	/* trace.head twice */
 	const uint8_t group[] = {0x0b}, zero_tag[] = {0x00, 0x00};
@@ -184,4 +184,36 @@ Test(decode, random_bytes_never_crash)
 		if (decode_request(&r, d, bytes, n, &err))
 			cr_assert_neq(err.code, OK);
 	}
+}
+
+Test(decode, a_loop_of_a_kernel)
+{
+	Braze__Wire__Grid g = BRAZE__WIRE__GRID__INIT;
+	Braze__Wire__Request q = BRAZE__WIRE__REQUEST__INIT;
+	size_t n = 0;
+
+	g.number = 4096;
+	g.text = "kernel";
+	g.range = 7;
+	g.levels = 3;
+	g.fast = 2;
+	g.only = 29;
+	q.seq = 5;
+	q.grid = &g;
+	n = braze__wire__request__pack(&q, bytes);
+	cr_assert_eq(decode_request(&r, d, bytes, n, &err), OK, "%s", err.text);
+	cr_assert(r.has_grid && !r.has_trace && r.grid.number == 4096);
+	cr_assert_str_eq(r.grid.words.text, "kernel");
+	cr_assert(r.grid.words.range == 7 && r.grid.words.levels == 3 && r.grid.words.fast == 2 &&
+		  r.grid.words.only == 29);
+	/* It does not say anything: an empty text. */
+	g = (Braze__Wire__Grid)BRAZE__WIRE__GRID__INIT;
+	n = braze__wire__request__pack(&q, bytes);
+	cr_assert_eq(decode_request(&r, d, bytes, n, &err), OK, "%s", err.text);
+	cr_assert(r.has_grid && !*r.grid.words.text);
+	/* A field that there is not. */
+	g.only = 1;
+	n = braze__wire__request__pack(&q, bytes);
+	bytes[n - 2] = 7 << 3;
+	cr_assert_eq(decode_request(&r, d, bytes, n, &err), E_PROTOCOL);
 }

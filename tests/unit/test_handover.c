@@ -10,11 +10,13 @@
 
 #include "future/ticket.h"
 #include "handover/handover.h"
+#include "grid_fixture.h"
 #include "handover/handover_file.h"
 #include "op_table.h"
 #include "plan/demand.h"
 
 static struct shares shares;
+static struct grids *grids, *other_grids;
 
 static enum status on_made(void *data, const struct share *h, struct err *e)
 {
@@ -30,6 +32,8 @@ static void setup(void)
 	fixture_setup();
 	share_start(&shares, &loop, &(struct share_events){on_made, on_gone, NULL});
 	trace.shares = &shares;
+	grids = grids_create();
+	other_grids = grids_create();
 }
 
 static void teardown(void)
@@ -39,6 +43,9 @@ static void teardown(void)
 	cr_assert_eq(shares.count, 0);
 	share_finish(&shares);
 	fixture_teardown();
+	cr_assert_eq(grids_count(grids) + grids_count(other_grids), 0);
+	grids_destroy(grids);
+	grids_destroy(other_grids);
 }
 
 TestSuite(handover, .init = setup, .fini = teardown);
@@ -66,7 +73,8 @@ static enum status load_message(Braze__Handover__Session *m)
 {
 	if (m->arena)
 		m->arena->fd = fcntl(arena_fd(arena), F_DUPFD_CLOEXEC, 3);
-	return handover_load(&other, &other_waits, &loop, &shares, m, op_table_length(), &err);
+	return handover_load(&other, &other_waits, &loop, &shares, other_grids, m,
+			     op_table_length(), &err);
 }
 
 static enum status load(void)
@@ -232,6 +240,83 @@ Test(handover, an_empty_one)
 	cr_assert_eq(load(), OK, "%s", err.text);
 	cr_assert_eq(other.live_arrays, 0);
 	unload();
+	finish();
+}
+
+/* A loop of a kernel, pending, with another that nothing names. */
+static void loops(void)
+{
+	struct grid_words w = words_of(axpy, 1), v = words_of(axpy, 2);
+	struct grid *g = NULL;
+
+	/* Numbers of the sessions before. */
+	cr_assert_eq(grids_take(&g, grids, &v, 0, &err), OK);
+	cr_assert_eq(record_define(&trace, grids, 1, &w, 0, &err), OK, "%s", err.text);
+	cr_assert_eq(record_define(&trace, grids, 40, &v, 0, &err), OK);
+	grid_unref(g);
+	import(1, 10);
+	import(2, 10);
+	vector(3, DT_INT32, 10);
+	cr_assert_eq(record_axpy(1, 2, 3, 20), OK, "%s", err.text);
+}
+
+Test(handover, loops_come_along_with_their_numbers)
+{
+	const struct node *n = NULL, *m = NULL;
+
+	loops();
+	save();
+	cr_assert_eq(load(), OK, "%s", err.text);
+	n = current(&trace, 2)->node;
+	m = current(&other, 2)->node;
+	cr_assert(m->op == OP_GRID && m->axes == n->axes && m->dtype == 20 && m->nin == 5);
+	cr_assert_eq(m->prev, m->in[0].version);
+	cr_assert_str_eq(grid_names_find(&other.grids, 1)->text, axpy);
+	cr_assert_eq(grid_names_find(&other.grids, 1)->number, m->axes);
+	cr_assert_eq(grid_names_find(&other.grids, 40)->is.only, 2);
+	cr_assert_eq(grids_count(other_grids), 2);
+	unload();
+	finish();
+}
+
+Test(handover, an_operation_of_no_loop_is_refused)
+{
+	Braze__Handover__Session *m = NULL;
+
+	loops();
+	save();
+	for (unsigned mistake = 0; mistake < 7; mistake++) {
+		Braze__Handover__Node *n = NULL;
+
+		m = braze__handover__session__unpack(NULL, nbytes, bytes);
+		for (size_t i = 0; i < m->trace->n_version && (!n || n->op != OP_GRID); i++)
+			n = m->trace->version[i]->node;
+		switch (mistake) {
+		case 0:
+			n->axes += 7;
+			break;
+		case 1:
+			n->dtype = GRID_HINT_MOST + 1;
+			break;
+		case 2:
+			n->in[3]->view->dtype = DT_FLOAT32;
+			break;
+		case 3:
+			m->trace->grid[0]->number = 0;
+			break;
+		case 4:
+			m->trace->grid[0]->grid = 0;
+			break;
+		case 5:
+			m->trace->grid[0]->range++;
+			break;
+		default:
+			m->trace->grid[1]->grid = m->trace->grid[0]->grid;
+		}
+		cr_assert_eq(load_message(m), E_INVALID, "mistake %u", mistake);
+		cr_assert_eq(grids_count(other_grids), 0);
+		braze__handover__session__free_unpacked(m, NULL);
+	}
 	finish();
 }
 
