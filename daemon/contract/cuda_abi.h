@@ -94,7 +94,8 @@ struct cuda_args {
 	X(bz_call_join)                                                                            \
 	X(bz_call_spread)                                                                          \
 	X(bz_matmul_pack)                                                                          \
-	X(bz_matmul_store)
+	X(bz_matmul_store)                                                                         \
+	X(bz_grid)
 enum cuda_entry {
 #define X(name) ENTRY_##name,
 	CUDA_ENTRIES(X)
@@ -181,7 +182,7 @@ struct cuda_move_args {
 struct cuda_call_args {
 	int64_t lo, hi; /* units */
 	uint64_t cancel;
-	uint64_t error; /* device address of a word that becomes 0 where the operands are wrong */
+	uint64_t error; /* device address of a word, which becomes an enum cuda_fault */
 	uint64_t part;	/* device address of partial results, struct bz_acc each */
 	uint32_t nloop;
 	uint32_t piece; /* 2^piece blocks of the tree make a partial result; of a sort, 2^piece
@@ -191,6 +192,29 @@ struct cuda_call_args {
 		uint64_t base;
 		int64_t stride[8];
 	} operand[CUDA_CALL_OPERANDS];
+};
+
+/* What a library step writes to its word where it goes wrong. */
+enum cuda_fault {
+	CUDA_FAULT_MASK,      /* a mask does not choose what its ranks say */
+	CUDA_FAULT_STRUCTURE, /* a sparse matrix's structure does not fit it */
+	CUDA_FAULT_INDEX,     /* an index of a kernel's loop lies outside of its array */
+	CUDA_FAULT_STEP,      /* the step of a loop inside is 0 */
+	CUDA_FAULT_END
+};
+
+/* Loops of users' kernels, whose turns are shared out among threads: entry bz_grid, one parameter
+ * by value, of which the kernel knows as many words as it has.  They are, of each array, the
+ * written one before the program's others in their order, the address of element [0,...,0], its
+ * extents, its strides in bytes; then the registers that come in, two words each, as union lang_reg
+ * has them. */
+#define CUDA_GRID_WORDS 480
+
+struct cuda_grid_args {
+	uint64_t lo, hi, total; /* parts [lo, hi) of so many of its turns */
+	uint64_t cancel;	/* as in struct cuda_args */
+	uint64_t error;		/* device address of a word, which becomes one of the above */
+	uint64_t word[CUDA_GRID_WORDS];
 };
 
 #endif

@@ -25,12 +25,13 @@ const char *emit_cuda_prologue(void);
 enum status emit_cuda_matmul(char **out, unsigned dtype, struct err *err) MUST_USE;
 /* A library step: that entry, or bz_call and those behind it. */
 enum status emit_cuda_call(char **out, const struct call_kind *c, struct err *err) MUST_USE;
-/* A loop of a kernel: bz_grid. */
+/* A loop of a user's kernel (lang/lang_grid.h): entry bz_grid. */
+struct lang_grid;
 enum status emit_cuda_grid(char **out, const struct lang_grid *g, struct err *err) MUST_USE;
 /* All that such texts are made of but for what is one kernel's: who keeps code tells by it whether
  * it is still good.  malloc'ed. */
 char *emit_cuda_shared(void);
-#define EMIT_CUDA_GENERATION 18
+#define EMIT_CUDA_GENERATION 19
 
 /* Has the text this entry (enum cuda_entry)?  bz_map it always has, that of a reduction
  * bz_reduce_warp and bz_finish. */

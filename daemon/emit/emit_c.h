@@ -14,6 +14,8 @@
 void emit_omit(struct text *o, bool used, const char *part);
 bool emit_omit_types(struct text *o, const struct nest *n);
 void emit_omit_call_types(struct text *o, const struct call_kind *c);
+/* Of types: a bit for each that there is. */
+void emit_omit_types_but(struct text *o, uint32_t types);
 /* The whole text for the compiler: width, prologue, mark, kernel. */
 enum status emit_c_source(char **out, const struct nest *spec, struct err *err) MUST_USE;
 /* As emit_c, with entry points <prefix>map, <prefix>reduce, <prefix>finish, so

@@ -11,7 +11,7 @@
 
 extern const char kernel_text_matmul_cuh[], kernel_text_call_cuh[], kernel_text_scan_cuh[],
 	kernel_text_mask_cuh[], kernel_text_draw_cuh[], kernel_text_search_cuh[],
-	kernel_text_sort_cuh[], kernel_text_sparse_cuh[];
+	kernel_text_sort_cuh[], kernel_text_sparse_cuh[], kernel_text_grid_cuh[];
 
 static const char *type(unsigned dtype)
 {
@@ -175,5 +175,6 @@ char *emit_cuda_shared(void)
 	text_add(&t, kernel_text_search_cuh);
 	text_add(&t, kernel_text_sort_cuh);
 	text_add(&t, kernel_text_sparse_cuh);
+	text_add(&t, kernel_text_grid_cuh);
 	return t.s;
 }

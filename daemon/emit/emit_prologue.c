@@ -110,3 +110,13 @@ void emit_omit_call_types(struct text *o, const struct call_kind *c)
 		note_type(&rare, c->operand[i]);
 	omit_types(o, &rare);
 }
+
+void emit_omit_types_but(struct text *o, uint32_t types)
+{
+	struct rare rare = {false};
+
+	for (unsigned d = 0; d < DTYPE_END; d++)
+		if (types >> d & 1)
+			note_type(&rare, d);
+	omit_types(o, &rare);
+}

@@ -255,6 +255,15 @@ static bool writes(const struct live *l, unsigned array)
 	return false;
 }
 
+/* Bounds are read before anything is written. */
+static bool comes_in(const struct live *l, uint32_t r, const struct lang_ins *outer)
+{
+	bool bound = r == outer->a || r == outer->b || r == outer->c;
+
+	return !(l->how[r] & LIVE_CONSTANT) && (l->how[r] & LIVE_READ) &&
+	       (bound || !(l->how[r] & LIVE_WRITTEN));
+}
+
 static enum status find_live(struct live *l, struct lang_grid *g, struct err *err)
 {
 	const struct lang_program *p = l->p;
@@ -271,10 +280,7 @@ static enum status find_live(struct live *l, struct lang_grid *g, struct err *er
 			       fine ? "a loop that does not write its array"
 				    : "a loop's instructions do not fit each other");
 	for (uint32_t r = 0; r < p->nreg; r++) {
-		bool bound = r == outer->a || r == outer->b || r == outer->c;
-
-		if ((l->how[r] & LIVE_CONSTANT) || !(l->how[r] & LIVE_READ) ||
-		    ((l->how[r] & LIVE_WRITTEN) && !bound))
+		if (!comes_in(l, r, outer))
 			continue;
 		if (l->type[r] == DTYPE_END)
 			return err_set(err, E_UNSUPPORTED, "a loop that is told an address");
@@ -342,9 +348,7 @@ unsigned lang_grid_words(const struct lang_grid *g)
 
 	for (unsigned k = 0; k < p->nparam; k++)
 		words += p->param[k].rank ? 1u + 2u * p->param[k].rank : 0;
-	for (unsigned k = 0; k < g->nlive; k++)
-		words += g->type[k] == DT_COMPLEX128 ? 2 : 1;
-	return words;
+	return words + 2 * g->nlive;
 }
 
 static enum status find_levels(struct lang_grid *g, const uint8_t *seen, struct err *err)

@@ -38,7 +38,7 @@ struct lang_grid {
 /* E_UNSUPPORTED, E_LIMIT: no thread can do it.  E_INVALID: there is no such loop or array. */
 enum status lang_grid_of(struct lang_grid *out, const struct lang_program *p, uint32_t range,
 			 unsigned levels, unsigned fast, unsigned only, struct err *err) MUST_USE;
-/* Words of its arrays (of each its address, extents, strides) and of its registers. */
+/* Words of its arrays (of each its address, extents, strides) and of its registers, two each. */
 unsigned lang_grid_words(const struct lang_grid *g);
 /* [instruction]: does a turn come to it, also within functions?  malloc'ed; NULL: no memory.  Of
  * loops that may be one only what they are apart is. */

@@ -8,8 +8,8 @@
  *
  * Fails when a template spills.
  *
- * Templates are sample nests, one for each entry point of contract/cuda_abi.h.  Needs NVRTC
- * (base/cuda_find.h tells where it is looked for), no GPU. */
+ * Templates are sample nests and loops, one for each entry point of contract/cuda_abi.h.  Needs
+ * NVRTC (base/cuda_find.h tells where it is looked for), no GPU. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@
 #include "base/cuda_find.h"
 #include "compile/compile.h"
 #include "emit/emit.h"
+#include "lang/lang_grid.h"
 
 static const unsigned all[] = {75, 80, 86, 89, 90, 100, 120};
 static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
@@ -30,7 +31,24 @@ struct sample {
 	uint8_t dtype, op;
 	uint8_t arity; /* 0: a matrix product */
 	bool strided;  /* the second operand is, along the last loop */
+	/* Not NULL: of a loop of a kernel, so many levels of it. */
+	const char *text;
+	unsigned levels;
 };
+
+#define STENCIL                                                                                    \
+	"kernel f(out y: float64[:,:], x: float64[:,:]) {\n"                                       \
+	"for i in 1..len(x, 0) - 1 { for j in 1..len(x, 1) - 1 { y[i, j] = 0.25 * "                \
+	"(x[i - 1, j] + x[i + 1, j] + x[i, j - 1] + x[i, j + 1]) } } }"
+#define MANDELBROT                                                                                 \
+	"kernel f(out n: int32[:,:], c: complex128[:,:], most: int64) {\n"                         \
+	"for i in 0..len(c, 0) { for j in 0..len(c, 1) { let z = c[i, j]; let k = 0\n"             \
+	"while k < most and abs(z) < 2.0 { z = z * z + c[i, j]; k += 1 }\n n[i, j] = int32(k) } "  \
+	"} }"
+#define GEMM                                                                                       \
+	"kernel f(inout c: float32[:,:], a: float32[:,:], b: float32[:,:]) {\n"                    \
+	"for i in 0..len(c, 0) { for j in 0..len(c, 1) { for k in 0..len(a, 1) { "                 \
+	"c[i, j] += a[i, k] * b[k, j] } } } }"
 
 static const struct sample samples[] = {
 	{"add float16, dense", 1, 0, 0, DT_FLOAT16, OP_ADD, 2, false},
@@ -54,6 +72,9 @@ static const struct sample samples[] = {
 	{"matmul float64", 0, 0, 0, DT_FLOAT64, OP_MATMUL, 0, false},
 	{"matmul complex128", 0, 0, 0, DT_COMPLEX128, OP_MATMUL, 0, false},
 	{"matmul int8", 0, 0, 0, DT_INT8, OP_MATMUL, 0, false},
+	{"loops: stencil float64", .text = STENCIL, .levels = 2},
+	{"loops: Mandelbrot's set", .text = MANDELBROT, .levels = 2},
+	{"loops: products float32", .text = GEMM, .levels = 2},
 };
 #define NSAMPLES (sizeof samples / sizeof samples[0])
 
@@ -117,21 +138,49 @@ static enum status keep(int code, uint64_t bytes, const char *path, struct err *
 	return good || !path ? OK : err_set(err, E_SYSTEM, "cannot write %s", path);
 }
 
+/* Of the text's first loop, which writes its first array. */
+static enum status loops(char **source, const struct sample *s, struct err *err)
+{
+	struct lang_program *p = NULL;
+	struct lang_tree *tree = NULL;
+	struct lang_grid g;
+	enum status st = lang_parse(&tree, s->text, strlen(s->text), err);
+	uint32_t at;
+
+	if (!st)
+		st = lang_check(&p, tree, err);
+	free(tree);
+	if (st)
+		return st;
+	for (at = p->entry; p->code[at].code != CODE_RANGE && at + 1 < p->ncode;)
+		at++;
+	st = lang_grid_of(&g, p, at, s->levels, s->levels - 1, 0, err);
+	if (!st)
+		st = emit_cuda_grid(source, &g, err);
+	lang_free(p);
+	return st;
+}
+
+static enum status source_of(char **source, const struct sample *s, struct err *err)
+{
+	static struct nest n;
+
+	if (s->text)
+		return loops(source, s, err);
+	if (!s->arity)
+		return emit_cuda_matmul(source, s->dtype, err);
+	make(&n, s);
+	return emit_cuda_source(source, &n, err);
+}
+
 static enum status compile(struct compile_nvrtc *job, const struct sample *s, const char *path,
 			   struct err *err)
 {
-	static struct nest n;
 	char log[COMPILE_LOG_BYTES], *source = NULL;
 	uint64_t bytes = 0;
 	int in = -1, out = -1;
-	enum status st;
+	enum status st = source_of(&source, s, err);
 
-	if (s->arity) {
-		make(&n, s);
-		st = emit_cuda_source(&source, &n, err);
-	} else {
-		st = emit_cuda_matmul(&source, s->dtype, err);
-	}
 	if (!st)
 		st = compile_wire_memfd(&in, "source", source, strlen(source), err);
 	if (!st)
