@@ -109,13 +109,6 @@ static void open_cuda(struct target *t, struct uv_loop_s *loop, const struct cac
 		snprintf(t->missing, sizeof t->missing, "%s", err.text);
 }
 
-/* Until there is one. */
-__attribute__((weak)) enum status emit_cuda_grid(char **out, const struct lang_grid *g,
-						 struct err *err)
-{
-	return err_set(err, E_UNSUPPORTED, "no CUDA of loops");
-}
-
 static enum status grid_source(char **out, const struct kernel *k, struct err *err)
 {
 	struct lang_program *p = NULL;

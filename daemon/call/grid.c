@@ -51,10 +51,16 @@ double grid_us(const struct plan_call *c)
 	return (double)grid_work(c) * call_row(CALL_GRID)->work_ns / 1000;
 }
 
+/* A GPU does stretches of the turns, so that a long loop can be cut: what goes on for longer than a
+ * launch may is taken for one that hangs.  The processor's worker shares them out itself. */
 void grid_units(struct call_units *out, const struct plan_call *c, bool device)
 {
-	(void)device;
-	*out = (struct call_units){.total = 1, .work = grid_work(c), .grain = 1};
+	unsigned cut = device && c->hint > GRID_UNIT ? c->hint - (unsigned)GRID_UNIT : 0;
+
+	if (cut > GRID_CUT)
+		cut = GRID_CUT;
+	*out = (struct call_units){
+		.total = (int64_t)1 << cut, .work = grid_work(c) >> cut, .grain = 1};
 }
 
 void grid_name(struct textbuf *t, const struct plan_call *c)

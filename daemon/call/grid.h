@@ -8,13 +8,15 @@
  * Arrays have shapes of their own, so the call's loops are their distinct extents
  * (shape_loops_add), and each operand says in `at` which of them each of its axes goes along.  What
  * the loop does besides, the text says (form/grid.h); numbers that come in are the partition's
- * immediates.  It is one unit: only its text knows what its turns are. */
+ * immediates.  Only its text knows what its turns are: a unit is a part of them. */
 #ifndef BRAZE_CALL_GRID_H
 #define BRAZE_CALL_GRID_H
 
 #include "call.h"
 
 #define GRID_HINT_MOST 62 /* of plan_call.hint */
+#define GRID_UNIT      26 /* 2^26 instructions are a unit, */
+#define GRID_CUT       10 /* of which a step has 2^10 at most */
 
 /* call_operand.at: of axis k the loop in the four bits from 4 k on; above them how many axes. */
 static inline int64_t grid_at(uint32_t loops, unsigned axes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda/cuda_call.c - a slice of a library step: products by cuda_matmul.c, transforms by
- * cuda_fourier.c, factors by cuda_factors.c, products of sparse matrices by cuda_sparse.h where it
- * is asked for, others by the entries of kernels/call.cuh, which are gathered as the launches of
- * nests are. */
+ * cuda_fourier.c, factors by cuda_factors.c, loops of kernels by cuda_grid.c, products of sparse
+ * matrices by cuda_sparse.h where it is asked for, others by the entries of kernels/call.cuh, which
+ * are gathered as the launches of nests are. */
 #include <string.h>
 
 #include "call/draw.h"
@@ -41,7 +41,7 @@ bool cuda_call_checks(const struct command_step *s)
 	unsigned call = s->kind == STEP_CALL ? steps_call_id(s) : CALL_END;
 
 	return call == CALL_COMPACT || call == CALL_PLACES || call == CALL_CHOSEN ||
-	       call == CALL_SPARSE;
+	       call == CALL_SPARSE || call == CALL_GRID;
 }
 
 /* ---- What each of them takes ---- */
@@ -174,7 +174,8 @@ static enum status take(struct cuda_called *c, struct cuda_run *run, uint32_t i,
 		return st;
 	row = call_row(c->call.call);
 	c->noperand = call_operands(&c->call);
-	if (row->devices == GPU_NONE || c->noperand > CUDA_CALL_OPERANDS)
+	if (row->devices == GPU_NONE ||
+	    (c->noperand > CUDA_CALL_OPERANDS && c->call.call != CALL_GRID))
 		return err_set(err, E_INTERNAL, "step %u: no GPU does a %s", s->index, row->name);
 	row->units(&u, &c->call, true);
 	c->lo = s->lo;
@@ -257,7 +258,7 @@ static enum status aim(struct slice *x, struct cuda_run *run, uint32_t i,
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
 			       run->step[i]->index, run->step[i]->kernel);
 	memcpy(x->args.extent, c->call.extent, sizeof x->args.extent);
-	memcpy(x->range, c->range, sizeof c->range);
+	memcpy(x->range, c->range, c->noperand * sizeof *c->range);
 	for (unsigned k = 0; k < c->noperand; k++) {
 		const struct call_operand *o = &c->call.operand[k];
 		enum status st =
@@ -387,6 +388,8 @@ enum status cuda_call_step(struct cuda_run *run, uint32_t i, struct err *err)
 		return st;
 	if (c.call.call == CALL_PRODUCT)
 		return cuda_matmul_step(run, i, &c, err);
+	if (c.call.call == CALL_GRID)
+		return cuda_grid_step(run, i, &c, err);
 	if (call_row(c.call.call)->devices == GPU_FOURIER)
 		return cuda_fourier_step(run, i, &c, err);
 	if (call_row(c.call.call)->devices == GPU_SOLVER)

@@ -38,22 +38,34 @@ static void word_clear(struct cuda_run *run)
 	cuda_context_expect(c, c->api.cuStreamSynchronize(c->control), "clearing a cancel word");
 }
 
+struct wrong {
+	enum status status;
+	const char *text;
+};
+
 /* Has a library step found that its operands are not what it was told?  What, else NULL. */
-static const char *wrong(const struct cuda_run *run)
+static const struct wrong *wrong(const struct cuda_run *run)
 {
+	static const struct wrong what[CUDA_FAULT_END] = {
+		[CUDA_FAULT_MASK] = {E_INVALID,
+				     "a mask does not choose the elements that its ranks say"},
+		[CUDA_FAULT_STRUCTURE] =
+			{E_INVALID, "a sparse matrix's structure names columns that it does not "
+				    "have, or rows that do not follow each other"},
+		[CUDA_FAULT_INDEX] = {E_INDEX, "a loop's index lies outside of its array"},
+		[CUDA_FAULT_STEP] = {E_INVALID, "the step of a loop is 0"},
+	};
 	const uint64_t *found = run->lane->slot[run->slot].found;
 
 	for (uint32_t i = 0; i < run->nword; i++)
 		if (run->word[i].check == CUDA_CALL_CHECK && found[i] != KERNEL_GOOD)
-			return found[i] ? "a sparse matrix's structure names columns that it does "
-					  "not have, or rows that do not follow each other"
-					: "a mask does not choose the elements that its ranks say";
+			return &what[found[i] < CUDA_FAULT_END ? found[i] : CUDA_FAULT_MASK];
 	return NULL;
 }
 
 static void conclude(struct cuda_run *run)
 {
-	const char *what = wrong(run);
+	const struct wrong *what = wrong(run);
 	struct err *err = &run->err;
 
 	if (err->code != OK && err->code != E_CANCELLED)
@@ -65,7 +77,7 @@ static void conclude(struct cuda_run *run)
 	else if (run->cancelled && err->code == OK)
 		err_set(err, E_CANCELLED, "cancelled on the device");
 	if (err->code == OK && what)
-		err_set(err, E_INVALID, "%s", what);
+		err_set(err, what->status, "%s", what->text);
 }
 
 /* Wrong places that the run's checks met, for its completion; how many. */

@@ -575,8 +575,8 @@ bool cuda_call_checks(const struct command_step *s);
 /* A slice of a library step, checked: where its operands lie on the device, and what it does. */
 struct cuda_called {
 	struct plan_call call;
-	uint64_t base[CUDA_CALL_OPERANDS];
-	struct cuda_order_range range[CUDA_CALL_OPERANDS];
+	uint64_t base[CALL_OPERANDS];
+	struct cuda_order_range range[CALL_OPERANDS];
 	uint32_t noperand;
 	int64_t lo, hi;	   /* units */
 	uint64_t elements; /* of all of them */
@@ -587,6 +587,8 @@ enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct cud
 			      struct err *err) MUST_USE;
 enum status cuda_factors_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			      struct err *err) MUST_USE;
+enum status cuda_grid_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
+			   struct err *err) MUST_USE;
 enum status cuda_transfer_step(struct cuda_run *run, const struct command_step *s,
 			       struct err *err) MUST_USE;
 
