@@ -513,7 +513,7 @@ static void take_down(struct life *l)
 	dispatch_close(d);
 	if (d->plans)
 		plancache_destroy(d->plans);
-	grids_destroy(d->grids);
+	grid_table_destroy(d->grids);
 	if (d->cache)
 		cache_destroy(d->cache);
 	decode_destroy(d->decoder);
@@ -584,7 +584,7 @@ static void make_state(struct life *l, struct config *config)
 	make_handles(l);
 	session_start_all(&l->d);
 	publish_start(&l->d);
-	l->d.grids = grids_create();
+	l->d.grids = grid_table_create();
 	l->d.history = history_create();
 	l->d.started_ns = uv_hrtime();
 	report_init(&l->report, &l->d, config);

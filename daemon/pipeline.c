@@ -72,7 +72,7 @@ static void note_origin(struct kernel *k, const struct session *s)
 /* The loop of a kernel that a step does: some session has it still. */
 static void install_grid(const struct brazed *d, struct plan_step *s)
 {
-	struct grid *g = s->call->grid ? grids_find(d->grids, s->call->grid) : NULL;
+	struct grid *g = s->call->grid ? grid_table_find(d->grids, s->call->grid) : NULL;
 
 	s->grid = g ? grid_ref(g) : NULL;
 }
@@ -633,6 +633,18 @@ static enum status questions(struct session *s, const struct request *r, struct 
 	return st;
 }
 
+/* What operations may name, then operations. */
+static enum status record(struct session *s, const struct request *r, struct err *err)
+{
+	enum status st = OK;
+
+	if (r->has_grid)
+		st = record_define(&s->trace, s->d->grids, r->grid.number, &r->grid.words, 0, err);
+	if (!st && r->has_trace)
+		st = record_ops(&s->trace, &r->trace, err);
+	return st;
+}
+
 static enum status parts(struct session *s, const struct request *r, struct err *err)
 {
 	enum status st = OK;
@@ -644,10 +656,8 @@ static enum status parts(struct session *s, const struct request *r, struct err 
 	if (trace_charge(&s->trace)) /* records of other connections count as well */
 		session_quota(s);
 	s->d->turn.operations += r->trace.nhead;
-	if (!st && r->has_grid)
-		st = record_define(&s->trace, s->d->grids, r->grid.number, &r->grid.words, 0, err);
-	if (!st && r->has_trace)
-		st = record_ops(&s->trace, &r->trace, err);
+	if (!st)
+		st = record(s, r, err);
 	if (!st && r->has_demand)
 		st = demand(s, r, err);
 	if (!st && r->has_fence)

@@ -296,7 +296,7 @@ enum status takeover_check(int fd, const struct config *config, struct err *err)
 	uv_loop_init(loop);
 	d->loop = loop;
 	publish_start(d);
-	d->grids = grids_create();
+	d->grids = grid_table_create();
 	dispatch_name_devices(d, config);
 	if (!st)
 		st = takeover_resume(&in, d, config, true, err);

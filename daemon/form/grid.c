@@ -17,12 +17,12 @@ struct grids {
 	uint32_t count, last;
 };
 
-struct grids *grids_create(void)
+struct grids *grid_table_create(void)
 {
 	return xcalloc(1, sizeof(struct grids));
 }
 
-void grids_destroy(struct grids *g)
+void grid_table_destroy(struct grids *g)
 {
 	free(g);
 }
@@ -122,8 +122,8 @@ static struct grid *find(const struct grids *t, const struct grid_words *w, uint
 	return g;
 }
 
-enum status grids_take(struct grid **out, struct grids *t, const struct grid_words *w,
-		       uint32_t number, struct err *err)
+enum status grid_table_take(struct grid **out, struct grids *t, const struct grid_words *w,
+			    uint32_t number, struct err *err)
 {
 	size_t bytes = strlen(w->text);
 	uint64_t hash = hash_of(w, bytes);
@@ -139,7 +139,7 @@ enum status grids_take(struct grid **out, struct grids *t, const struct grid_wor
 			       LIMIT_GRID_TEXT - 1);
 	if (t->last == UINT32_MAX)
 		return err_set(err, E_LIMIT, "too many loops of kernels were defined");
-	if (number && (g || grids_find(t, number)))
+	if (number && (g || grid_table_find(t, number)))
 		return err_set(err, E_PROTOCOL, "loop %u of a kernel is another one", number);
 	st = make(&g, w, bytes, err);
 	if (st)
@@ -153,7 +153,7 @@ enum status grids_take(struct grid **out, struct grids *t, const struct grid_wor
 	return OK;
 }
 
-struct grid *grids_find(const struct grids *t, uint32_t number)
+struct grid *grid_table_find(const struct grids *t, uint32_t number)
 {
 	struct grid *g = t->by_number[number % BUCKETS];
 
@@ -162,7 +162,7 @@ struct grid *grids_find(const struct grids *t, uint32_t number)
 	return g;
 }
 
-uint32_t grids_count(const struct grids *t)
+uint32_t grid_table_count(const struct grids *t)
 {
 	return t->count;
 }

@@ -34,16 +34,16 @@ struct grid {
 	char text[];
 };
 
-struct grids *grids_create(void);
+struct grids *grid_table_create(void);
 /* When nobody has any of them. */
-void grids_destroy(struct grids *g); /* NULL is fine */
+void grid_table_destroy(struct grids *g); /* NULL is fine */
 /* The grid of these words, checked if it is new; the caller has it until grid_unref.  number: that
  * it had in another daemon, of which this one goes on; 0: the next one. */
-enum status grids_take(struct grid **out, struct grids *g, const struct grid_words *w,
-		       uint32_t number, struct err *err) MUST_USE;
+enum status grid_table_take(struct grid **out, struct grids *g, const struct grid_words *w,
+			    uint32_t number, struct err *err) MUST_USE;
 /* NULL: there is none. */
-struct grid *grids_find(const struct grids *g, uint32_t number);
-uint32_t grids_count(const struct grids *g);
+struct grid *grid_table_find(const struct grids *g, uint32_t number);
+uint32_t grid_table_count(const struct grids *g);
 struct grid *grid_ref(struct grid *g);
 void grid_unref(struct grid *g); /* NULL is fine */
 /* Can it be operand i of an operation that does the grid: an array of this type and so many axes

@@ -13,7 +13,7 @@ enum status record_define(struct trace *t, struct grids *table, uint32_t number,
 	enum status st = grid_names_check(&t->grids, number, err);
 
 	if (!st)
-		st = grids_take(&g, table, w, grid, err);
+		st = grid_table_take(&g, table, w, grid, err);
 	if (st)
 		return st;
 	st = trace_charge_more(t, sizeof *g + g->bytes, err);

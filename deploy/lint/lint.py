@@ -42,7 +42,7 @@ ORDER = (
     ("plan", "base form trace nest"),
     ("emit", "base lang call form contract"),
     ("compile", "base contract"),
-    ("cache", "base lang call form contract emit compile"),
+    ("cache", "base call form contract emit compile"),
     ("run", "base call form contract trace plan cache"),
     ("worker", "base lang call form contract"),
     ("cuda", "base call contract emit worker"),

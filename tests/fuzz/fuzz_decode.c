@@ -121,6 +121,17 @@ static void demand(struct client *c, const uint32_t *id, size_t n, const uint32_
 	ticket_remove(&list, t, &c->trace);
 }
 
+static enum status record(struct client *c, const struct request *r)
+{
+	enum status st = OK;
+
+	if (r->has_grid)
+		st = record_define(&c->trace, grids, r->grid.number, &r->grid.words, 0, &c->err);
+	if (!st && r->has_trace)
+		st = record_ops(&c->trace, &r->trace, &c->err);
+	return st;
+}
+
 static void handle(struct client *c, const struct request *r)
 {
 	struct extent e;
@@ -130,10 +141,8 @@ static void handle(struct client *c, const struct request *r)
 		FUZZ_CHECK(r->hello.name && r->hello.device);
 	if (r->has_unlease)
 		st = arena_unlease(c->arena, r->unlease.offset, r->unlease.bytes, &c->err);
-	if (!st && r->has_grid)
-		st = record_define(&c->trace, grids, r->grid.number, &r->grid.words, 0, &c->err);
-	if (!st && r->has_trace)
-		st = record_ops(&c->trace, &r->trace, &c->err);
+	if (!st)
+		st = record(c, r);
 	FUZZ_CHECK(st == c->err.code && (!st || *c->err.text));
 	if (!st && r->has_demand)
 		demand(c, r->demand.id, r->demand.n, r->demand.also, r->demand.nalso);
@@ -169,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!decoder) {
 		uv_loop_init(&loop);
 		decoder = decode_create();
-		grids = grids_create();
+		grids = grid_table_create();
 	}
 	FUZZ_CHECK(!arena_create(&c.arena, &loop, ARENA, &c.err));
 	FUZZ_CHECK(!arena_lease(c.arena, &lease, LEASE, &c.err));

@@ -2,6 +2,7 @@
 /* Loops of kernels as operations: defined, recorded, in a partition, as a step, and what the
  * processor's worker makes of it. */
 #include "../golden/part_text.h"
+#include "cache/cache.h"
 #include "form/plan.h"
 #include "grid_fixture.h"
 #include "lang/lang_grid_run.h"
@@ -15,14 +16,14 @@ static struct grids *grids;
 static void setup(void)
 {
 	fixture_setup();
-	grids = grids_create();
+	grids = grid_table_create();
 }
 
 static void teardown(void)
 {
 	fixture_teardown();
-	cr_assert_eq(grids_count(grids), 0);
-	grids_destroy(grids);
+	cr_assert_eq(grid_table_count(grids), 0);
+	grid_table_destroy(grids);
 }
 
 TestSuite(grid, .init = setup, .fini = teardown);
@@ -36,16 +37,16 @@ Test(grid, the_same_words_are_one)
 	char copy[sizeof axpy];
 
 	memcpy(copy, axpy, sizeof axpy);
-	cr_assert_eq(grids_take(&a, grids, &w, 0, &err), OK, "%s", err.text);
+	cr_assert_eq(grid_table_take(&a, grids, &w, 0, &err), OK, "%s", err.text);
 	w.text = copy;
-	cr_assert_eq(grids_take(&b, grids, &w, 0, &err), OK);
-	cr_assert_eq(grids_take(&c, grids, &v, 0, &err), OK, "%s", err.text);
-	cr_assert(a == b && a != c && a->number != c->number && grids_count(grids) == 2);
-	cr_assert(grids_find(grids, a->number) == a && grids_find(grids, c->number) == c);
-	cr_assert_null(grids_find(grids, 77));
+	cr_assert_eq(grid_table_take(&b, grids, &w, 0, &err), OK);
+	cr_assert_eq(grid_table_take(&c, grids, &v, 0, &err), OK, "%s", err.text);
+	cr_assert(a == b && a != c && a->number != c->number && grid_table_count(grids) == 2);
+	cr_assert(grid_table_find(grids, a->number) == a && grid_table_find(grids, c->number) == c);
+	cr_assert_null(grid_table_find(grids, 77));
 	cr_assert(a->narray == 3 && a->nlive == 2 && a->bytes == sizeof axpy - 1);
 	grid_unref(a);
-	cr_assert_eq(grids_find(grids, b->number), b);
+	cr_assert_eq(grid_table_find(grids, b->number), b);
 	grid_unref(b);
 	grid_unref(c);
 	grid_unref(NULL);
@@ -58,20 +59,20 @@ Test(grid, a_number_is_never_another_ones)
 	uint32_t number = 0;
 
 	for (int k = 0; k < 3; k++) {
-		cr_assert_eq(grids_take(&g, grids, &w, 0, &err), OK);
+		cr_assert_eq(grid_table_take(&g, grids, &w, 0, &err), OK);
 		cr_assert_gt(g->number, number);
 		number = g->number;
 		grid_unref(g);
 	}
 	/* Of another daemon: the next ones are higher, and nobody else may have it. */
-	cr_assert_eq(grids_take(&g, grids, &w, 50, &err), OK);
+	cr_assert_eq(grid_table_take(&g, grids, &w, 50, &err), OK);
 	cr_assert_eq(g->number, 50);
-	cr_assert_eq(grids_take(&h, grids, &w, 50, &err), OK);
+	cr_assert_eq(grid_table_take(&h, grids, &w, 50, &err), OK);
 	cr_assert_eq(g, h);
 	grid_unref(h);
-	cr_assert_eq(grids_take(&h, grids, &v, 50, &err), E_PROTOCOL);
-	cr_assert_eq(grids_take(&h, grids, &w, 51, &err), E_PROTOCOL);
-	cr_assert_eq(grids_take(&h, grids, &v, 0, &err), OK);
+	cr_assert_eq(grid_table_take(&h, grids, &v, 50, &err), E_PROTOCOL);
+	cr_assert_eq(grid_table_take(&h, grids, &w, 51, &err), E_PROTOCOL);
+	cr_assert_eq(grid_table_take(&h, grids, &v, 0, &err), OK);
 	cr_assert_eq(h->number, 51);
 	grid_unref(g);
 	grid_unref(h);
@@ -88,27 +89,27 @@ Test(grid, what_is_none_is_refused)
 
 	bad = w;
 	bad.range++;
-	cr_assert_eq(grids_take(&g, grids, &bad, 0, &err), E_INVALID);
+	cr_assert_eq(grid_table_take(&g, grids, &bad, 0, &err), E_INVALID);
 	bad = w;
 	bad.only = 0; /* it is read only */
-	cr_assert_eq(grids_take(&g, grids, &bad, 0, &err), E_INVALID);
+	cr_assert_eq(grid_table_take(&g, grids, &bad, 0, &err), E_INVALID);
 	bad = w;
 	bad.text = "kernel";
-	cr_assert_neq(grids_take(&g, grids, &bad, 0, &err), OK);
+	cr_assert_neq(grid_table_take(&g, grids, &bad, 0, &err), OK);
 	memset(large, ' ', LIMIT_GRID_TEXT);
 	memcpy(large, axpy, strlen(axpy));
 	large[LIMIT_GRID_TEXT] = 0;
 	bad = w;
 	bad.text = large;
-	cr_assert_eq(grids_take(&g, grids, &bad, 0, &err), E_LIMIT);
+	cr_assert_eq(grid_table_take(&g, grids, &bad, 0, &err), E_LIMIT);
 	large[LIMIT_GRID_TEXT - 1] = 0;
-	cr_assert_eq(grids_take(&g, grids, &bad, 0, &err), OK, "%s", err.text);
+	cr_assert_eq(grid_table_take(&g, grids, &bad, 0, &err), OK, "%s", err.text);
 	grid_unref(g);
 	for (int k = 0; k < LIMIT_GRID_ARRAYS; k++)
 		sprintf(arrays + strlen(arrays), "%sin x%d: float64[:]", k ? ", " : "", k);
 	snprintf(text, sizeof text, many, arrays);
 	bad = words_of(text, 0);
-	cr_assert_eq(grids_take(&g, grids, &bad, 0, &err), E_LIMIT, "31 arrays");
+	cr_assert_eq(grid_table_take(&g, grids, &bad, 0, &err), E_LIMIT, "31 arrays");
 	free(large);
 }
 
@@ -121,7 +122,7 @@ Test(grid, a_session_names_each_once)
 	cr_assert_eq(record_define(&trace, grids, LIMIT_GRIDS, &w, 0, &err), OK, "%s", err.text);
 	cr_assert_eq(record_define(&trace, grids, LIMIT_GRIDS, &w, 0, &err), E_PROTOCOL);
 	cr_assert_eq(record_define(&trace, grids, 3, &w, 0, &err), OK);
-	cr_assert_eq(grids_count(grids), 1);
+	cr_assert_eq(grid_table_count(grids), 1);
 	cr_assert_not_null(grid_names_find(&trace.grids, 3));
 	cr_assert_null(grid_names_find(&trace.grids, 0));
 	cr_assert_null(grid_names_find(&trace.grids, 2));
@@ -519,6 +520,38 @@ Test(grid, what_lies_behind_a_step)
 	cr_assert_eq(steps_grid(&w, s, &got, &err), E_INTERNAL);
 	o.s.bytes -= 8;
 	cr_assert_eq(steps_call(&got, s, &err), E_INTERNAL, "a number is missing");
+}
+
+static void ready(void *data, struct kernel *k)
+{
+}
+
+/* A GPU's kernel: its text and what of it is to be done; a plan's sizes are not. */
+Test(grid, a_kernel_is_its_words)
+{
+	struct plan_call call = call_of();
+	struct grid_words w = words_of(axpy, 1), v = words_of(axpy, 2);
+	struct grid *g = NULL, *h = NULL;
+	struct cache *cache = NULL;
+	struct kernel *k = NULL;
+
+	cr_assert_eq(
+		cache_create(&cache, &loop, &(struct cache_config){.tier = 0}, ready, NULL, &err),
+		OK, "%s", err.text);
+	cr_assert_eq(grid_table_take(&g, grids, &w, 0, &err), OK, "%s", err.text);
+	cr_assert_eq(grid_table_take(&h, grids, &v, 0, &err), OK, "%s", err.text);
+	k = cache_get_grid(cache, &call, g, 90, 1);
+	call.extent[0]++;
+	call.grid++;
+	cr_assert_eq(cache_get_grid(cache, &call, g, 90, 1), k);
+	cr_assert_neq(cache_get_grid(cache, &call, g, 80, 1), k);
+	cr_assert_neq(cache_get_grid(cache, &call, h, 90, 1), k);
+	cr_assert(cache_has_code(k) && k->call.call == CALL_GRID && !k->text);
+	cr_assert_str_eq(k->grid.text, axpy);
+	cr_assert(k->grid.range == w.range && k->grid.only == 1);
+	grid_unref(g);
+	grid_unref(h);
+	cache_destroy(cache);
 }
 
 /* ---- By the machine ---- */

@@ -32,8 +32,8 @@ static void setup(void)
 	fixture_setup();
 	share_start(&shares, &loop, &(struct share_events){on_made, on_gone, NULL});
 	trace.shares = &shares;
-	grids = grids_create();
-	other_grids = grids_create();
+	grids = grid_table_create();
+	other_grids = grid_table_create();
 }
 
 static void teardown(void)
@@ -43,9 +43,9 @@ static void teardown(void)
 	cr_assert_eq(shares.count, 0);
 	share_finish(&shares);
 	fixture_teardown();
-	cr_assert_eq(grids_count(grids) + grids_count(other_grids), 0);
-	grids_destroy(grids);
-	grids_destroy(other_grids);
+	cr_assert_eq(grid_table_count(grids) + grid_table_count(other_grids), 0);
+	grid_table_destroy(grids);
+	grid_table_destroy(other_grids);
 }
 
 TestSuite(handover, .init = setup, .fini = teardown);
@@ -250,7 +250,7 @@ static void loops(void)
 	struct grid *g = NULL;
 
 	/* Numbers of the sessions before. */
-	cr_assert_eq(grids_take(&g, grids, &v, 0, &err), OK);
+	cr_assert_eq(grid_table_take(&g, grids, &v, 0, &err), OK);
 	cr_assert_eq(record_define(&trace, grids, 1, &w, 0, &err), OK, "%s", err.text);
 	cr_assert_eq(record_define(&trace, grids, 40, &v, 0, &err), OK);
 	grid_unref(g);
@@ -274,7 +274,7 @@ Test(handover, loops_come_along_with_their_numbers)
 	cr_assert_str_eq(grid_names_find(&other.grids, 1)->text, axpy);
 	cr_assert_eq(grid_names_find(&other.grids, 1)->number, m->axes);
 	cr_assert_eq(grid_names_find(&other.grids, 40)->is.only, 2);
-	cr_assert_eq(grids_count(other_grids), 2);
+	cr_assert_eq(grid_table_count(other_grids), 2);
 	unload();
 	finish();
 }
@@ -314,7 +314,7 @@ Test(handover, an_operation_of_no_loop_is_refused)
 			m->trace->grid[1]->grid = m->trace->grid[0]->grid;
 		}
 		cr_assert_eq(load_message(m), E_INVALID, "mistake %u", mistake);
-		cr_assert_eq(grids_count(other_grids), 0);
+		cr_assert_eq(grid_table_count(other_grids), 0);
 		braze__handover__session__free_unpacked(m, NULL);
 	}
 	finish();
