@@ -146,7 +146,7 @@ static enum status errors_clear(struct cuda_run *run, struct err *err)
 
 	for (uint32_t i = 0; i < run->nstep; i++)
 		n += cuda_step_words(run, i);
-	n = n < LIMIT_PARTITION_CHECKS ? n : LIMIT_PARTITION_CHECKS;
+	n = n < CUDA_ERROR_WORDS ? n : CUDA_ERROR_WORDS;
 	if (!n)
 		return OK;
 	return cuda_context_check(

@@ -194,12 +194,18 @@ uint32_t cuda_step_words(const struct cuda_run *run, uint32_t i)
 
 enum status cuda_step_word(uint64_t *out, struct cuda_run *run, uint32_t i, struct err *err)
 {
-	if (run->nword == LIMIT_PARTITION_CHECKS)
+	uint32_t n = 0;
+
+	/* Any of them fails the run, which says what was found, not by which. */
+	while (n < run->nword && run->word[n].check != CUDA_CALL_CHECK)
+		n++;
+	if (n == CUDA_ERROR_WORDS)
 		return err_set(err, E_INTERNAL, "a run with more than %d checks",
 			       LIMIT_PARTITION_CHECKS);
-	*out = run->lane->slot[run->slot].error + run->nword * sizeof(uint64_t);
-	run->word[run->nword++] =
-		(struct command_fault){.step = run->step[i]->index, .check = CUDA_CALL_CHECK};
+	*out = run->lane->slot[run->slot].error + n * sizeof(uint64_t);
+	if (n == run->nword)
+		run->word[run->nword++] = (struct command_fault){.step = run->step[i]->index,
+								 .check = CUDA_CALL_CHECK};
 	return OK;
 }
 
@@ -261,7 +267,7 @@ static enum status check(const struct cuda_run *run, uint32_t i, struct err *err
 	if (!steps_fit(s, k->spec))
 		return err_set(err, E_INTERNAL, "step %u does not fit kernel %u", s->index,
 			       s->kernel);
-	if (k->checks > LIMIT_PARTITION_CHECKS - run->nword)
+	if (k->checks > CUDA_ERROR_WORDS - run->nword)
 		return err_set(err, E_INTERNAL, "a run with more than %d checks",
 			       LIMIT_PARTITION_CHECKS);
 	return OK;

@@ -201,6 +201,9 @@ struct cuda_copyout {
 	const char *from; /* in a buffer of the run's slot */
 };
 
+/* Of a run: one for each check of its nests, and one for all of its library steps. */
+#define CUDA_ERROR_WORDS (LIMIT_PARTITION_CHECKS + 1)
+
 struct cuda_run {
 	struct cuda_run *next;
 	struct cuda_lane *lane;
@@ -234,7 +237,7 @@ struct cuda_run {
 	struct cuda_copyout *copyout;
 	uint32_t bounced, edged; /* bytes of the slot's buffers in use */
 	uint32_t nword;		 /* words of its errors in use, and whose they are */
-	struct command_fault word[LIMIT_PARTITION_CHECKS];
+	struct command_fault word[CUDA_ERROR_WORDS];
 	uint32_t library_products, own_products; /* slices of products: by cuBLAS, by our kernel */
 	struct err err;
 	/* Of the tuner: launches of this run that it counts, and the bytes of all. */
@@ -301,7 +304,7 @@ struct cuda_slot {
 	CUdeviceptr error;  /* a word for each check of a run */
 	uint64_t *found;    /* pinned: what they are at its end */
 };
-#define CUDA_ERROR_BYTES  (LIMIT_PARTITION_CHECKS * sizeof(uint64_t))
+#define CUDA_ERROR_BYTES  (CUDA_ERROR_WORDS * sizeof(uint64_t))
 #define CUDA_BOUNCE_BYTES (8 * LIMIT_INLINE_BYTES + CUDA_SMALL_BYTES)
 #define CUDA_EDGE_BYTES	  (1u << 20) /* two chunks */
 

@@ -88,6 +88,16 @@ def made():
 RUNS = "cusparseSpMV", "cusparseSpMM"
 
 
+def test_more_products_in_a_run_than_it_has_checks(made):
+    """Each of them can find its structure wrong; they share the word that says so."""
+    made().do("""
+given = parts("f8", 40, 30)
+a, x = braze.sparse(given, shape=(40, 30)), make("f8", 30)
+got = sum(a @ (np.asarray(x) + k) for k in range(80))
+near(got, sum(dense(given, (40, 30)) @ (x + k) for k in range(80)))
+""")
+
+
 def test_types_and_sizes(made):
     t = made()
     for dtype in "fdFD":
