@@ -35,7 +35,7 @@ static bool all_known(const struct look *l, const struct lang_ins *i)
 
 static void tell(struct look *l, uint32_t at, const struct lang_ins *i)
 {
-	struct lang_nest nest = {.why = WHY_LARGE};
+	struct lang_nest nest = {.why = NEST_LARGE};
 	char why[256] = "its bounds are known only when it runs";
 	bool fine = all_known(l, i);
 

@@ -199,7 +199,7 @@ static void asked(struct walk *w, void *data)
 		return;
 	}
 	if (arrays(w) > LANG_FUSED_ARRAYS) {
-		w->out->why = WHY_LARGE;
+		w->out->why = NEST_LARGE;
 		cut(f, f->loops - 1);
 		return;
 	}
@@ -656,7 +656,7 @@ static void look(struct lang_fusions *all, struct fusion_plan *plan, const struc
 	plan->fine = lang_fusion_done(&f, s->to_type);
 	plan->missed++;
 	if (!plan->fine && !f.nest.why)
-		f.nest.why = WHY_DEPENDS;
+		f.nest.why = NEST_DEPENDS;
 	lang_known_keep(&plan->known, r, array, &f.nest);
 }
 

@@ -428,7 +428,7 @@ static bool is_level(struct walk *w, struct levels *l, uint32_t range, unsigned 
 	bool fine = nest && lang_nest_of(nest, w->p, NULL, range, NULL, NULL);
 
 	l->full |= !fine;
-	fine = fine && nest->why == WHY_NONE && !nest->nsum && !nest->nclaimed;
+	fine = fine && nest->why == NEST_NONE && !nest->nsum && !nest->nclaimed;
 	free(nest);
 	return fine &&
 	       lang_depend(w->turns, w->access, w->naccess, level).answer == LANG_INDEPENDENT;

@@ -229,10 +229,10 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 	struct lang_turns *t = &w->turns[w->nturns];
 
 	if (w->depth == LANG_PATH || w->nturns == LANG_ACCESSES)
-		return refuse(w, WHY_LARGE, at);
+		return refuse(w, NEST_LARGE, at);
 	memset(t, 0, sizeof *t);
 	if (!bounds(w, i, t))
-		return refuse(w, WHY_BOUNDS, at);
+		return refuse(w, NEST_BOUNDS, at);
 	w->many[w->depth + 1] = GUESS;
 	if (w->reg)
 		w->many[w->depth + 1] = lang_depend_turns(w->turns, w->path, w->depth, t);
@@ -253,7 +253,7 @@ static bool may_place(struct walk *w, uint32_t at, const struct lang_ins *i)
 
 	for (uint32_t k = 0; k < i->c; k++)
 		if (!lang_walk_value(w, i->b + k, &index))
-			return refuse(w, WHY_INDEX, at);
+			return refuse(w, NEST_INDEX, at);
 	return true;
 }
 
@@ -266,7 +266,7 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	if (!w->reg)
 		return may_place(w, at, i);
 	if (w->naccess == LANG_ACCESSES)
-		return refuse(w, WHY_LARGE, at);
+		return refuse(w, NEST_LARGE, at);
 	*access = (struct lang_reach){.address = {.constant = (int64_t)(uintptr_t)x->at}};
 	w->maybe[w->naccess] = is_conditional(w, at);
 	if (w->maybe[w->naccess])
@@ -274,10 +274,10 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	for (uint32_t k = 0; k < i->c; k++) {
 		if (!lang_walk_value(w, i->b + k, &index) ||
 		    !inside(w, access, &index, x->shape.dim[k]))
-			return refuse(w, WHY_INDEX, at);
+			return refuse(w, NEST_INDEX, at);
 		if (!lang_affine_scaled(&part, &index, x->stride[k]) ||
 		    !lang_affine_added(&access->address, &access->address, &part))
-			return refuse(w, WHY_LARGE, at);
+			return refuse(w, NEST_LARGE, at);
 	}
 	access->nloop = w->depth;
 	memcpy(access->loop, w->path, sizeof access->loop);
@@ -294,7 +294,7 @@ static bool touch(struct walk *w, uint32_t at, const struct lang_ins *i, uint32_
 	if (!w->reg)
 		return true;
 	if (a < 0)
-		return refuse(w, WHY_INDEX, at);
+		return refuse(w, NEST_INDEX, at);
 	w->access[a].bytes = dtype_row(i->type)->bytes;
 	w->access[a].writes |= i->code == CODE_STORE;
 	return true;
@@ -305,7 +305,7 @@ static bool touch(struct walk *w, uint32_t at, const struct lang_ins *i, uint32_
 static bool jump(struct walk *w, uint32_t at, const struct lang_ins *i)
 {
 	if (i->d > w->end || (i->code != CODE_LOOP && i->d <= at))
-		return refuse(w, WHY_LEAVES, at);
+		return refuse(w, NEST_LEAVES, at);
 	if (i->code == CODE_LOOP) {
 		if (w->depth && w->path_end[w->depth - 1] == at)
 			w->depth--;
@@ -337,7 +337,7 @@ static bool addend(struct walk *w, uint32_t at, const struct lang_ins *i)
 	if (w->depth != 1)
 		return true;
 	if (out->nclaimed == LANG_SUMS)
-		return refuse(w, WHY_LARGE, at);
+		return refuse(w, NEST_LARGE, at);
 	out->claimed[out->nclaimed++] = at;
 	return true;
 }
@@ -353,7 +353,7 @@ static bool of_several(struct walk *w, uint32_t at, const struct lang_ins *i)
 	for (uint32_t k = 0; i->code == CODE_FUSES && w->reg && k < 2 * i->c; k++)
 		if (!lang_walk_value(w, i->b + k % 2, &first) ||
 		    !lang_walk_value(w, i->b + k, &x) || memcmp(&first, &x, sizeof x) != 0)
-			return refuse(w, WHY_BOUNDS, at);
+			return refuse(w, NEST_BOUNDS, at);
 	return true;
 }
 
@@ -375,7 +375,7 @@ static bool one(struct walk *w, uint32_t at)
 	unsigned type;
 
 	if (lang_on_slices(i))
-		return refuse(w, WHY_SLICES, at);
+		return refuse(w, NEST_SLICES, at);
 	for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
 		read_one(w, at, reg);
 	if (i->code == CODE_RANGE)
@@ -385,7 +385,7 @@ static bool one(struct walk *w, uint32_t at)
 	if (i->code == CODE_SEAM || i->code == CODE_FUSES)
 		return of_several(w, at, i);
 	if (i->code == CODE_END || i->code == CODE_RETURN)
-		return refuse(w, WHY_LEAVES, at);
+		return refuse(w, NEST_LEAVES, at);
 	if (lang_jumps(i))
 		return jump(w, at, i);
 	for (unsigned k = 0; lang_makes(&reg, &type, i, k); k++)
@@ -454,7 +454,7 @@ static void scalars(struct walk *w)
 			w->out->sum[w->out->nsum++] = (struct lang_sum_of){x->reg, x->made, x->by};
 		} else if (x->early || (!has(w->now, k) && x->outside)) {
 			w->out->reg = x->reg;
-			refuse(w, WHY_SCALAR, w->range);
+			refuse(w, NEST_SCALAR, w->range);
 		}
 	}
 }
@@ -469,7 +469,7 @@ static unsigned strips(struct walk *w)
 		const struct lang_reach *x = &w->access[k];
 
 		if (x->nloop <= cut || x->address.factor[0] || x->address.factor[1]) {
-			refuse(w, WHY_UNDECIDED, w->place[k]);
+			refuse(w, NEST_UNDECIDED, w->place[k]);
 			w->out->other = w->place[k];
 			break;
 		}
@@ -487,7 +487,7 @@ static void depends(struct walk *w)
 	*d = lang_depend(w->turns, w->access, w->naccess, level);
 	if (d->answer == LANG_INDEPENDENT)
 		return;
-	refuse(w, d->answer == LANG_CARRIED ? WHY_DEPENDS : WHY_UNDECIDED, w->place[d->first]);
+	refuse(w, d->answer == LANG_CARRIED ? NEST_DEPENDS : NEST_UNDECIDED, w->place[d->first]);
 	w->out->other = w->place[d->second];
 	w->out->certain = !w->widened && !w->maybe[d->first] && !w->maybe[d->second];
 }
@@ -506,7 +506,7 @@ static void walk(struct walk *w)
 
 	w->many[0] = 1;
 	if (w->p->code[w->range].op == CLAIM_SEQUENTIAL) {
-		refuse(w, WHY_SAID, w->range);
+		refuse(w, NEST_SAID, w->range);
 		return;
 	}
 	fine = enter(w, w->range, &w->p->code[w->range]);
@@ -564,9 +564,9 @@ bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
 	w->out = out;
 	w->range = range;
 	w->end = out->end;
-	fine = w->end - range > CODE_MAX ? refuse(w, WHY_LARGE, range) : open(w);
+	fine = w->end - range > CODE_MAX ? refuse(w, NEST_LARGE, range) : open(w);
 	if (fine && w->nw == WRITTEN_MAX)
-		refuse(w, WHY_LARGE, range);
+		refuse(w, NEST_LARGE, range);
 	else if (fine)
 		walk(w);
 	fine = (fine || out->why) && !w->full;
@@ -587,7 +587,7 @@ bool lang_nest_may(const struct lang_program *p, uint32_t range)
 {
 	struct lang_nest nest;
 
-	return lang_nest_of(&nest, p, NULL, range, NULL, NULL) && nest.why == WHY_NONE;
+	return lang_nest_of(&nest, p, NULL, range, NULL, NULL) && nest.why == NEST_NONE;
 }
 
 /* Does each turn of the loop from `range` to `end` come to the claim inside, once? */

@@ -16,17 +16,17 @@
 #define LANG_KEPT 32 /* instructions of a turn that are worth a number kept of each */
 
 enum lang_why {
-	WHY_NONE,      /* the turns may run at once */
-	WHY_LEAVES,    /* something leaves the loop before its end */
-	WHY_SLICES,    /* slices and reductions use memory of the run */
-	WHY_SCALAR,    /* a turn reads a scalar that the turn before has left */
-	WHY_INDEX,     /* an index is not proven to lie inside */
-	WHY_DEPENDS,   /* turns touch the same bytes */
-	WHY_UNDECIDED, /* whether they do is not decided */
-	WHY_BOUNDS,    /* of a loop inside are not sums of numbers, or its step may be 0 */
-	WHY_LARGE,     /* too much to be looked at */
-	WHY_SAID,      /* the text says that it is sequential */
-	WHY_END
+	NEST_NONE,	/* the turns may run at once */
+	NEST_LEAVES,	/* something leaves the loop before its end */
+	NEST_SLICES,	/* slices and reductions use memory of the run */
+	NEST_SCALAR,	/* a turn reads a scalar that the turn before has left */
+	NEST_INDEX,	/* an index is not proven to lie inside */
+	NEST_DEPENDS,	/* turns touch the same bytes */
+	NEST_UNDECIDED, /* whether they do is not decided */
+	NEST_BOUNDS,	/* of a loop inside are not sums of numbers, or its step may be 0 */
+	NEST_LARGE,	/* too much to be looked at */
+	NEST_SAID,	/* the text says that it is sequential */
+	NEST_END
 };
 
 /* Added up in any order: each part begins with what changes nothing.  One that is ordered: each
@@ -51,11 +51,11 @@ struct lang_nest {
 	/* CODE_ADDEND of each sum that the loop claims. */
 	unsigned nclaimed;
 	uint32_t claimed[LANG_SUMS];
-	/* What is in the way: an instruction; WHY_SCALAR: a register; WHY_DEPENDS, UNDECIDED: two
+	/* What is in the way: an instruction; NEST_SCALAR: a register; NEST_DEPENDS, UNDECIDED: two
 	 * CODE_PLACE and what is known of them. */
 	uint32_t at, other, reg;
 	struct lang_dependence depends;
-	bool certain; /* WHY_DEPENDS: both are in every turn, so that they meet indeed */
+	bool certain; /* NEST_DEPENDS: both are in every turn, so that they meet indeed */
 };
 
 /* Of the loop whose CODE_RANGE is `range`; conditions are looked at where `loops` tells them (NULL:

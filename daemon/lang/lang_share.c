@@ -190,7 +190,7 @@ const struct step *lang_step_claim(struct run *r, const struct step *s)
 		return s + 1;
 	lang_flatten(array, r);
 	/* What is not refuted runs in order, unless it is proven. */
-	if (!look_at(&nest, r, array, s->a, 0, true) || nest.why != WHY_DEPENDS || !nest.certain)
+	if (!look_at(&nest, r, array, s->a, 0, true) || nest.why != NEST_DEPENDS || !nest.certain)
 		return s + 1;
 	lang_nest_say(why, sizeof why, r->program, &nest);
 	r->status =

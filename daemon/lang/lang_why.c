@@ -62,23 +62,23 @@ static void say_scalar(FILE *f, const struct lang_program *p, const struct lang_
 void lang_nest_say(char *text, size_t bytes, const struct lang_program *p,
 		   const struct lang_nest *n)
 {
-	static const char *const words[WHY_END] = {
-		[WHY_NONE] = "no turn needs another",
-		[WHY_LEAVES] = "it may be left before its end",
-		[WHY_SLICES] = "slices and reductions are done one after the other",
-		[WHY_BOUNDS] = "bounds of a loop inside are not sums of loop numbers",
-		[WHY_SAID] = "the text says that it is sequential",
-		[WHY_LARGE] = "it is too large to be looked at"};
+	static const char *const words[NEST_END] = {
+		[NEST_NONE] = "no turn needs another",
+		[NEST_LEAVES] = "it may be left before its end",
+		[NEST_SLICES] = "slices and reductions are done one after the other",
+		[NEST_BOUNDS] = "bounds of a loop inside are not sums of loop numbers",
+		[NEST_SAID] = "the text says that it is sequential",
+		[NEST_LARGE] = "it is too large to be looked at"};
 	FILE *f = fmemopen(text, bytes, "w");
 
 	*text = 0;
 	if (!f)
 		return;
-	if (n->why == WHY_DEPENDS || n->why == WHY_UNDECIDED)
+	if (n->why == NEST_DEPENDS || n->why == NEST_UNDECIDED)
 		say_pair(f, p, n);
-	else if (n->why == WHY_SCALAR)
+	else if (n->why == NEST_SCALAR)
 		say_scalar(f, p, n);
-	else if (n->why == WHY_INDEX)
+	else if (n->why == NEST_INDEX)
 		fprintf(f, "an index of '%s' in line %u is not proven to lie inside",
 			array_of(p, n->at), p->code[n->at].line);
 	else

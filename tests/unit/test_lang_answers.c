@@ -6,7 +6,7 @@
 
 static struct lang_nest nest(uint64_t turns)
 {
-	struct lang_nest n = {.why = turns % 2 ? WHY_DEPENDS : WHY_NONE, .turns = turns};
+	struct lang_nest n = {.why = turns % 2 ? NEST_DEPENDS : NEST_NONE, .turns = turns};
 
 	n.work = 10 * turns;
 	return n;
@@ -28,7 +28,7 @@ Test(lang_answers, each_key_has_its_own)
 		const struct lang_found *f = lang_answers_find(&a, (int64_t[]){k, -k}, 2);
 
 		cr_assert(f && f->turns == (uint64_t)k && f->work == 10 * (uint64_t)k);
-		cr_assert_eq(f->why, k % 2 ? WHY_DEPENDS : WHY_NONE);
+		cr_assert_eq(f->why, k % 2 ? NEST_DEPENDS : NEST_NONE);
 		cr_assert_null(lang_answers_find(&a, (int64_t[]){k, -k - 1}, 2));
 		cr_assert_null(lang_answers_find(&a, (int64_t[]){k, -k, 0}, 3));
 	}

@@ -303,7 +303,7 @@ Test(lang_grid, what_is_told_of_levels)
 	cr_expect_geq(x.work, 72 * 5);
 	cr_expect_eq(x.read, 1u | 4u);
 	cr_expect_eq(x.written, 2u);
-	cr_expect_eq(x.nest.why, WHY_NONE);
+	cr_expect_eq(x.nest.why, NEST_NONE);
 	x = levels_with("for i in 0..9 { for j in 0..8 { m[i, j] = 1.0 } }", 0, 0, true);
 	cr_expect_eq(x.fast, 0);
 	x = levels_with("for i in 0..9 { for j in 0..8 { m[j, i] = 1.0 } }", 0, 0, false);
