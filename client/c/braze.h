@@ -546,8 +546,9 @@ BRAZE_API int braze_set_shared(braze_session *s, int on, braze_error *err);
 
 /* ---- Kernels: programs of loops over elements, as text ---- */
 
-/* docs/language.md tells what a text says.  A kernel runs in this process, serially, in the call;
- * it belongs to no session, and any thread may call it. */
+/* docs/language.md tells what a text says.  A kernel runs in this process, in the call, but where
+ * its loops can be a GPU's (braze_kernel_send); it belongs to no session, and any thread may call
+ * it. */
 typedef struct braze_kernel braze_kernel;
 /* The message of an error in the text begins "line 3, column 7: ".  length: bytes of the text. */
 BRAZE_API int braze_kernel_create(braze_kernel **out, const char *text, size_t length,
@@ -579,6 +580,13 @@ typedef struct braze_kernel_arg {
 BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 				const braze_kernel_arg *args, braze_check_fn *check, void *data,
 				braze_error *err);
+/* Where all arrays are one session's whose device is a GPU, and each loop's turns are independent
+ * with these arguments: the loops become operations on the arrays, as if they were recorded by
+ * other functions of this library, and nothing is waited for; *sent 1.  Else nothing is done: 0.
+ * braze_kernel_call begins with this; it is for who would rather not wait for the arrays.
+ * BRAZE_KERNEL_GPU=0 in the environment: never. */
+BRAZE_API int braze_kernel_send(int *sent, braze_scalar *results, braze_kernel *k, int nargs,
+				const braze_kernel_arg *args, braze_error *err);
 
 /* Has the session's daemon compile the kernel, whose runs are quicker then; those under way go over
  * to the code at the next turn of their outermost loop.  0: there is code.  BRAZE_E_TIMEOUT: it is

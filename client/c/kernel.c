@@ -4,6 +4,8 @@
  * In:  a text; arrays, memory and numbers.  Out: what the kernel writes, and its results.  Arrays
  * are demanded first, then those that are written are fenced, and only then addresses are taken:
  * a fence may give an array memory of its own. */
+#define _GNU_SOURCE /* asprintf */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +24,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	struct lang_program *program = NULL;
 	struct lang_tree *tree = NULL;
 	enum status st = OK;
+	static _Atomic uint64_t serials;
 
 	if (!k || kernel_code_open(k, text, length))
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
@@ -42,6 +45,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	lang_join_team(k->linked, &client_team);
 	kernel_code_quicken(k);
 	k->program = lang_program_of(k->linked);
+	k->serial = atomic_fetch_add(&serials, 1) + 1;
 	*out = k;
 	return 0;
 }
@@ -61,6 +65,7 @@ void braze_kernel_free(braze_kernel *k)
 	if (!k)
 		return;
 	lang_unlink(k->linked);
+	lang_looks_free(&k->looks);
 	free(atomic_load(&k->loops));
 	kernel_code_close(k);
 	free(k);
@@ -119,9 +124,8 @@ static int refuse(braze_error *error, enum status st, const struct lang_param *p
 			    p->rank ? "array" : "scalar", dtype_row(p->type)->name);
 }
 
-/* A number as the parameter's type takes it. */
-static int set_scalar(union lang_reg *out, const struct lang_param *p, const braze_kernel_arg *x,
-		      braze_error *error)
+int kernel_scalar(union lang_reg *out, const struct lang_param *p, const braze_kernel_arg *x,
+		  braze_error *error)
 {
 	const braze_scalar *v = &x->scalar;
 
@@ -141,8 +145,7 @@ static int set_scalar(union lang_reg *out, const struct lang_param *p, const bra
 	return 0;
 }
 
-/* A result as braze.h has numbers. */
-static braze_scalar get_scalar(const union lang_reg *r, unsigned type)
+braze_scalar kernel_number(const union lang_reg *r, unsigned type)
 {
 	const struct dtype_row *row = dtype_row(type);
 	braze_scalar v = {.dtype = (int)type};
@@ -267,7 +270,7 @@ static int acquire(struct call *c, const braze_kernel_arg *args, braze_error *er
 		const struct lang_param *x = &p->param[i];
 
 		if (!x->rank)
-			rc = set_scalar(&c->scalar[nscalar++], x, &args[i], error);
+			rc = kernel_scalar(&c->scalar[nscalar++], x, &args[i], error);
 		else if (args[i].array)
 			rc = set_array(c, i, &c->array[narray++], x, &args[i], error);
 		else
@@ -317,10 +320,22 @@ char *braze_kernel_loops(braze_kernel *k)
 	return atomic_exchange(&k->loops, NULL);
 }
 
-static void explain(struct call *c)
+bool kernel_explains(void)
 {
-	free(atomic_exchange(&c->kernel->loops,
-			     lang_explain(c->kernel->linked, c->array, c->scalar)));
+	return atomic_load_explicit(&explained, memory_order_relaxed);
+}
+
+void kernel_explain(struct braze_kernel *k, const struct lang_array *array,
+		    const union lang_reg *scalar)
+{
+	char *text = lang_explain(k->linked, array, scalar), *whole = NULL;
+
+	if (text && *k->afar && asprintf(&whole, "%s%s", text, k->afar) < 0)
+		whole = NULL;
+	*k->afar = 0;
+	if (whole)
+		free(text);
+	free(atomic_exchange(&k->loops, whole ? whole : text));
 }
 
 static int run(struct call *c, braze_error *error)
@@ -328,8 +343,8 @@ static int run(struct call *c, braze_error *error)
 	unsigned mode = near_enter();
 	int rc = 0;
 
-	if (atomic_load_explicit(&explained, memory_order_relaxed))
-		explain(c);
+	if (kernel_explains())
+		kernel_explain(c->kernel, c->array, c->scalar);
 
 	clock_gettime(CLOCK_MONOTONIC, &c->begun);
 	c->last = c->begun;
@@ -351,12 +366,15 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 {
 	const struct lang_program *p = k->program;
 	struct call call, *c = &call;
-	int rc = 0;
+	int sent = 0, rc = 0;
 
 	if (nargs != (int)p->nparam)
 		return (int)err_set(err_of(error), E_INVALID,
 				    "kernel '%s' takes %u arguments, not %d", p->name, p->nparam,
 				    nargs);
+	rc = braze_kernel_send(&sent, results, k, nargs, args, error);
+	if (rc || sent)
+		return rc;
 	/* The rest of it is set before it is looked at: there is much, and calls may be short. */
 	c->kernel = k;
 	c->check = check;
@@ -371,7 +389,7 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 	if (!rc)
 		rc = run(c, error);
 	for (unsigned i = 0; !rc && i < p->nresult; i++)
-		results[i] = get_scalar(&c->result[i], p->param[p->nparam + i].type);
+		results[i] = kernel_number(&c->result[i], p->param[p->nparam + i].type);
 	release(c, args);
 	return rc;
 }

@@ -18,6 +18,7 @@
 #include "array.h"
 #include "connect.h"
 #include "lock.h"
+#include "kernel.h"
 #include "lost.h"
 #include "near.h"
 #include "op_table.h"
@@ -154,6 +155,7 @@ static void destroy(struct braze_session *s)
 	free(s->environment);
 	free(s->free_ids);
 	free(s->profile);
+	kernel_send_forget(s);
 	watch_end(s);
 	near_close(s);
 	pthread_mutex_destroy(&s->sock);
@@ -394,6 +396,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->ndevice = fresh->ndevice;
 	s->minor = fresh->minor;
 	memset(s->offers, 0, sizeof(s->offers));
+	kernel_send_forget(s);
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
 	s->loops = fresh->loops;

@@ -64,14 +64,20 @@ int kernel_take_array(struct held *x, PyObject *o, const braze_parameter *p)
 	x->h = h;
 	x->arg.shape = x->shape;
 	x->arg.strides = x->strides;
-	if (p->written)
-		x->arg.data = wait_fence(x->h);
-	else
-		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
 	x->arg.dtype = p->dtype;
 	x->arg.ndim = braze_ndim(x->h);
 	memcpy(x->shape, braze_shape(x->h), (size_t)x->arg.ndim * sizeof x->shape[0]);
 	memcpy(x->strides, braze_strides(x->h), (size_t)x->arg.ndim * sizeof x->shape[0]);
+	return 0;
+}
+
+/* Its value is there, and may be written if it is going to be. */
+static int wait_array(struct held *x, const braze_parameter *p)
+{
+	if (p->written)
+		x->arg.data = wait_fence(x->h);
+	else
+		x->arg.data = (void *)(uintptr_t)wait_data(x->h);
 	return x->arg.data ? 0 : -1;
 }
 
@@ -186,17 +192,49 @@ static int ask_code(braze_kernel *k)
 	return err.code == BRAZE_E_INTERRUPTED ? wait_raise(&err) : 0;
 }
 
+/* All arrays of ours are here, and stay where they are. */
+static int bring(const braze_kernel *k, struct held *x, int n)
+{
+	braze_parameter p;
+	int rc = 0;
+
+	for (int i = 0; i < n && !rc; i++)
+		if (x[i].h && braze_kernel_parameter(&p, k, i))
+			rc = wait_array(&x[i], &p);
+	for (int i = 0; i < n && !rc; i++)
+		if (x[i].h && braze_kernel_parameter(&p, k, i))
+			rc = keep_array(&x[i], &p);
+	return rc;
+}
+
+/* 1: its loops are operations by now. */
+static int send(braze_scalar *result, braze_kernel *k, const struct held *x, int n)
+{
+	braze_kernel_arg arg[KERNEL_ARGS];
+	braze_error err = {0};
+	int sent = 0;
+
+	for (int i = 0; i < n; i++) {
+		arg[i] = x[i].arg;
+		arg[i].array = x[i].h;
+	}
+	err.code = braze_kernel_send(&sent, result, k, n, arg, &err);
+	return err.code ? wait_raise(&err) : sent;
+}
+
 int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 {
 	braze_kernel_arg arg[KERNEL_ARGS];
 	braze_error err = {0};
 	braze_parameter p;
+	int sent = send(result, k, x, n);
 
+	if (sent)
+		return sent < 0 ? -1 : 0;
 	if (ask_code(k))
 		return -1;
-	for (int i = 0; i < n; i++)
-		if (x[i].h && braze_kernel_parameter(&p, k, i) && keep_array(&x[i], &p))
-			return -1;
+	if (bring(k, x, n))
+		return -1;
 	for (int i = 0; i < n; i++) {
 		arg[i] = x[i].arg;
 		if (!x[i].h || !braze_kernel_parameter(&p, k, i) || !p.written)

@@ -22,7 +22,8 @@ struct held {
 	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };
 
-/* An array of ours, of the parameter's type and axes; -1 with an exception set. */
+/* An array of ours, of the parameter's type and axes, which is not waited for; -1 with an exception
+ * set. */
 int kernel_take_array(struct held *x, PyObject *o, const braze_parameter *p);
 /* Runs without the interpreter lock; -1 with an exception set. */
 int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n);

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loops of functions on cuda:0: what the stand-in computes for them, against Python's own loops, which of them go
+there, and what becomes of versions, views and failures."""
+
+import pytest
+from gpu import Gpu
+from harness import find_nvrtc, find_standin
+
+pytestmark = [
+    pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built"),
+    pytest.mark.skipif(find_nvrtc() is None, reason="there is no NVRTC"),
+]
+
+SETUP = """
+import pathlib, sys
+sys.path.insert(0, {folder!r})
+from loops_on_gpu import *
+rng = numpy.random.default_rng(7)
+f8 = lambda *shape: rng.standard_normal(shape)
+f4 = lambda *shape: f8(*shape).astype("f4")
+whole = lambda *shape: rng.integers(-50, 50, shape)
+"""
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    with Gpu() as gpu:
+        gpu.usable()
+        yield gpu
+
+
+def ready(talker):
+    from gpu import TALKER
+
+    talker.do(SETUP.format(folder=str(TALKER.parent)))
+    return talker
+
+
+@pytest.fixture(scope="module")
+def talker(gpu):
+    return ready(gpu.talker())
+
+
+GO = {
+    "axpy": "axpy, 2.5, f8(1000), f8(1000)",
+    "axpy of one": "axpy, 2.5, f8(1), f8(1)",
+    "axpy of none": "axpy, 2.5, f8(0), f8(0)",
+    "axpy of float32": "axpy, numpy.float32(0.1), f4(777), f4(777)",
+    "axpy of integers": "axpy, 3, whole(500), whole(500)",
+    "axpy of complex numbers": "axpy, 2 - 1j, f8(300) + 1j * f8(300), f8(300) + 0j",
+    "every second": "axpy, 0.5, f8(800)[::2], f8(1200)[::3]",
+    "heat": "heat, f8(40, 50), f8(40, 50), 7",
+    "heat for long, in one run": "heat, f8(10, 12), f8(10, 12), 70",
+    "heat in a view": "heat, f8(60, 90)[::2, ::3], f8(30, 30), 3",
+    "heat of no turns": "heat, f8(5, 5), f8(5, 5), 0",
+    "matmul": "matmul, f8(33, 20), f8(20, 45), f8(33, 45)",
+    "matmul of float32": "matmul, f4(17, 65), f4(65, 9), f4(17, 9)",
+    "matmul of integers": "matmul, whole(20, 30), whole(30, 20), whole(20, 20)",
+    "matmul of transposes": "matmul, f8(20, 33).T, f8(45, 20).T, f8(45, 33).T",
+    "mandelbrot": "mandelbrot, numpy.linspace(-2, 1, 60), numpy.linspace(-1, 1, 40), whole(40, 60), 50",
+    "triangle": "triangle, f8(40, 12), f8(40, 40)",
+    "transposed": "transposed, f8(35, 70), f8(70, 35)",
+    "backwards": "backwards, f8(100), f8(200)",
+    "bits": "bits, whole(900), whole(900), 0xff",
+    "eliminate": "eliminate, f8(18, 18) + 20 * numpy.eye(18)",
+    "volume": "volume, f8(12, 13, 14), f8(12, 13, 14)",
+    "first above": "first_above, f8(50, 30), whole(50), 1.2",
+    "a loop behind an element": "edge, f8(100), f8(100)",
+    "clamp": "clamp, 3 * f8(400), f8(400)",
+}
+
+
+@pytest.mark.parametrize("call", GO.values(), ids=GO)
+def test_loops_on_the_device(gpu, talker, call):
+    before = gpu.device()["runs"], gpu.device("cpu")["runs"]
+    assert talker.do(f"out = same({call})") == ["gpu"]
+    assert gpu.device()["runs"] > before[0] or "f8(0)" in call or ", 0" in call
+    assert gpu.device("cpu")["runs"] == before[1]
+
+
+def test_functions_within_their_error(talker):
+    assert talker.do("out = same(sin_cos, f8(500), f8(500), f8(500), near=1e-14)") == ["gpu"]
+
+
+STAY = {
+    "total": ("total, f8(100)", "passes from turn to turn"),
+    "running": ("running, f8(100), f8(100)", "1 turn apart"),
+    "gathered": ("gathered, f8(100), numpy.arange(99, -1, -1), f8(100)", "not proven to lie inside"),
+    "bodies": ("bodies, f8(100), f8(100), 0.1", "reads one of several arrays that it writes"),
+}
+
+
+@pytest.mark.parametrize("call,why", STAY.values(), ids=STAY)
+def test_what_stays_on_the_processor(talker, call, why):
+    (said,) = talker.do(f"out = same({call})")
+    assert why in said, said
+
+
+def test_a_view_of_what_is_written(talker):
+    """A shift within one buffer carries from turn to turn one way and does not the other: neither goes, and both
+    are right."""
+    talker.do("""
+a = np.asarray(numpy.arange(50.0)); b = numpy.arange(50.0)
+axpy(1.0, a[:-1], a[1:]); axpy.py_func(1.0, b[:-1], b[1:]); compare(a, b, 0)
+axpy(1.0, a[1:], a[:-1]); axpy.py_func(1.0, b[1:], b[:-1]); compare(a, b, 0)
+axpy(1.0, a[:25], a[25:]); axpy.py_func(1.0, b[:25], b[25:]); compare(a, b, 0)
+axpy(1.0, a[::2], a[::2]); axpy.py_func(1.0, b[::2], b[::2]); compare(a, b, 0)
+""")
+
+
+def test_versions(talker):
+    """What was read before a loop wrote keeps its value; what is made lazily before and behind sees the right one."""
+    talker.do("""
+x, y = np.asarray(f8(1000)), np.asarray(f8(1000))
+before, old = y * 2, numpy.array(y)
+snap = y.copy()
+seen = numpy.asarray(y)
+for k in range(3):
+    axpy(1.0, x, y)
+after = y + 1
+xs, ys = numpy.asarray(x), old.copy()
+for k in range(3):
+    axpy.py_func(1.0, xs, ys)
+compare(before, old * 2, 0); compare(snap, old, 0); compare(seen, old, 0)
+compare(after, ys + 1, 0); compare(y, ys, 0)
+""")
+
+
+def test_nothing_is_waited_for(talker):
+    """Loops are recorded: no demand, no trip."""
+    assert talker.do("""
+x, y = np.asarray(f8(100000)), np.asarray(f8(100000))
+braze.wait(x, y); axpy(1.0, x, y); braze.wait(y)
+t = braze.counters()
+for k in range(10):
+    axpy(1.0, x, y)
+n = braze.counters()
+out = [n["demands"] - t["demands"], n["round_trips"] - t["round_trips"]]
+""") == [0, 0]
+
+
+def test_what_the_device_and_the_processor_do_in_turns(talker):
+    talker.do("""
+x, y = f8(500), f8(500)
+a, b = np.asarray(x.copy()), np.asarray(y.copy())
+for k in range(4):
+    axpy(0.5, a, b); running(b, a); b *= 0.5
+    axpy.py_func(0.5, x, y); running.py_func(y, x); y *= 0.5
+compare(a, x, 0); compare(b, y, 0)
+""")
+
+
+def test_switched_off(gpu):
+    talker = ready(gpu.talker(BRAZE_KERNEL_GPU="0"))
+    assert talker.do("out = same(axpy, 2.0, f8(100), f8(100))") == []
+
+
+def test_arrays_of_numpy_stay(talker):
+    talker.do("""
+x, y = f8(100), f8(100)
+a, b = x.copy(), y.copy()
+axpy(2.0, a, np.asarray(b)); axpy(2.0, a, b); axpy.py_func(2.0, x, y); compare(b, y, 0)
+""")
+
+
+def test_read_only_arrays_are_refused(talker):
+    talker.do("""
+x = np.asarray(f8(100)); y = np.broadcast_to(np.asarray(f8(1)), (100,))
+try:
+    axpy(1.0, x, y)
+    raise AssertionError("it was written")
+except ValueError:
+    pass
+""")
+
+
+def test_another_connection_is_told_again(gpu):
+    """A worker that dies takes the arrays with it; the loop goes on with new ones."""
+    talker = ready(gpu.talker())
+    talker.do("x, y = np.asarray(f8(70000)), np.asarray(f8(70000)); axpy(1.0, x, y); braze.wait(y)")
+    deaths = gpu.deaths()
+    gpu.daemon.kill_worker("cuda:0") if hasattr(gpu.daemon, "kill_worker") else __import__("os").kill(
+        gpu.usable()["worker_pid"], 9)
+    assert gpu.usable() and gpu.deaths() >= deaths
+    assert talker.do("out = same(axpy, 2.0, f8(300), f8(300))") == ["gpu"]

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lang/lang_afar.c: runs as lists of launches.  What a list does is done here by the machine
+ * (lang_grid_run.h), one launch after the other, and compared with the run itself. */
+#include "lang_code.h"
+
+#include "lang/lang_afar.h"
+#include "lang/lang_grid_run.h"
+
+#define N 24
+
+struct memory {
+	double a[N], b[N], m[N][N], c[N];
+};
+
+#define HEAD                                                                                       \
+	"kernel f(inout a: float64[:], in b: float64[:], inout m: float64[:,:], inout c: "         \
+	"float64[:], n: int64) -> (s: int64) {\n"
+
+static void set(struct memory *x)
+{
+	for (int i = 0; i < N; i++) {
+		x->a[i] = i * 0.5;
+		x->b[i] = 3 - i;
+		x->c[i] = i % 5;
+		for (int k = 0; k < N; k++)
+			x->m[i][k] = i - k * 0.25;
+	}
+}
+
+/* far: at addresses that no memory has, as they are when a list is made. */
+static void arrays(struct lang_array *out, struct memory *x, bool far)
+{
+	double *const at[] = {x->a, x->b, x->m[0], x->c};
+
+	for (unsigned k = 0; k < 4; k++) {
+		out[k] = (struct lang_array){.shape = {1, {N}}, .stride = {sizeof(double)}};
+		out[k].at = far ? (char *)((uintptr_t)(k + 1) << LANG_AFAR_APART) : (char *)at[k];
+	}
+	out[2].shape = (struct shape){2, {N, N}};
+	out[2].stride[0] = N * sizeof(double);
+	out[2].stride[1] = sizeof(double);
+}
+
+static void launch(const struct lang_afar *l, unsigned k, const char *text, struct memory *x)
+{
+	static const struct tier0_isa none;
+	const struct lang_launch *at = &l->launch[k];
+	struct lang_grid_run *run = NULL;
+	struct lang_program *p = NULL;
+	struct lang_tree *tree = NULL;
+	struct lang_array array[4];
+	struct lang_grid g;
+	struct err err = {0};
+
+	cr_assert(!lang_parse(&tree, text, strlen(text), &err));
+	cr_assert(!lang_check(&p, tree, &err));
+	free(tree);
+	cr_assert(!lang_grid_of(&g, p, at->grid->range, at->grid->levels, at->grid->fast,
+				at->grid->only, &err));
+	cr_assert(!lang_grid_link(&run, p, &g, tier0_table(isa_best()), &none, &err));
+	arrays(array, x, false);
+	cr_assert(
+		!lang_grid_turns(run, array, l->value + at->value, 0, UINT64_MAX, NULL, NULL, &err),
+		"%s", err.text);
+	lang_grid_unlink(run);
+}
+
+/* So many launches there are, 0: no list, for this reason; they do what the run does. */
+static void check(const char *body, int64_t n, unsigned launches, const char *why)
+{
+	static char text[4096];
+	static struct lang_looks looks;
+	static struct memory here, there, before;
+	struct lang_array array[4];
+	union lang_reg scalar = {.i = n}, result = {0}, told = {0};
+	struct lang_afar list;
+	struct lang_kernel *k;
+	struct err err = {0};
+
+	snprintf(text, sizeof text, HEAD "%s\n}", body);
+	looks = (struct lang_looks){0};
+	set(&here);
+	there = before = here;
+	k = machine(text);
+	for (int again = 0; again < 2; again++) { /* from looks, the second time */
+		arrays(array, &there, true);
+		cr_assert(lang_afar_of(&list, &looks, k, array, &scalar, &told));
+		cr_expect_eq(list.n && !*list.why ? list.n : 0, launches, "%u of %u: %s\n%s",
+			     list.n, launches, list.why, body);
+		cr_expect(why ? strstr(list.why, why) != NULL : !*list.why, "%s\n%s", list.why,
+			  body);
+		if (again && !why) {
+			for (unsigned i = 0; i < list.n; i++)
+				launch(&list, i, text, &there);
+			arrays(array, &here, false);
+			cr_assert(!lang_run(k, array, &scalar, &result, NULL, NULL, &err));
+			cr_expect_eq(told.i, result.i, "%s", body);
+		}
+		lang_afar_free(&list);
+	}
+	cr_expect(!memcmp(&here, &there, sizeof here), "%s", body);
+	cr_expect(!why || !memcmp(&before, &there, sizeof there), "something was written\n%s",
+		  body);
+	lang_looks_free(&looks);
+	lang_unlink(k);
+}
+
+Test(lang_afar, loops_become_launches)
+{
+	check("for i in 0..n { a[i] = b[i] * 2.0 }", N, 1, NULL);
+	check("for i in 0..n { for j in 0..n { m[i, j] = a[i] + b[j] } }", N, 1, NULL);
+	/* One behind the other, and within a loop that needs its own turns. */
+	check("for i in 0..n { a[i] = b[i] }\nfor i in 1..n { c[i] = a[i - 1] }", N, 2, NULL);
+	check("for t in 0..5 {\n for i in 1..n - 1 { c[i] = a[i - 1] + a[i + 1] }\n"
+	      " for i in 1..n - 1 { a[i] = c[i] * 0.5 }\n}",
+	      N, 10, NULL);
+	/* Registers are those of the turn: a column of a triangle. */
+	check("for k in 0..n {\n for i in k + 1..n { a[i] = a[i] + m[k, i] }\n}", N, N - 1, NULL);
+}
+
+Test(lang_afar, what_is_no_loop_is_done_here)
+{
+	check("s = 0\nfor t in 0..3 { s = s + t }\nif s > 2 { for i in 0..n { a[i] = float64(s) } "
+	      "}",
+	      N, 1, NULL);
+	check("s = n\nwhile s > 3 { s = s // 2\n for i in 0..s { a[i] = a[i] + 1.0 } }", N, 3,
+	      NULL);
+}
+
+Test(lang_afar, a_loop_of_no_turns_is_no_launch)
+{
+	check("for i in 0..n { a[i] = 1.0 }\nfor i in 5..3 { a[i] = 2.0 }", N, 1, NULL);
+	check("for i in 0..n { a[i] = 1.0 }", 0, 0, NULL);
+	check("s = n", 3, 0, "no loop");
+}
+
+Test(lang_afar, several_arrays_are_a_launch_each)
+{
+	check("for i in 0..n { a[i] = b[i] + 1.0\n c[i] = b[i] * 3.0 }", N, 2, NULL);
+	check("for i in 0..n { a[i] = b[i] + 1.0\n c[i] = a[i] * 3.0 }", N, 0, "reads one of");
+}
+
+Test(lang_afar, what_needs_elements_has_no_list)
+{
+	check("a[0] = 1.0\nfor i in 0..n { c[i] = b[i] }", N, 0, "element");
+	check("for i in 0..n { c[i] = b[i] }\na[0] = c[1]", N, 0, "element");
+	check("for i in 1..n { a[i] = a[i - 1] + 1.0 }", N, 0, "same bytes, 1 turn apart");
+	check("for i in 0..n { c[i] = b[int64(a[i])] }", 3, 0, "an index of 'b' in line 2");
+	check("for i in 0..n { s = s + i\n a[i] = 1.0 }", N, 0, "added up");
+	check("for i in 0..n + 1 { a[i] = 1.0 }", N, 0, "an index of 'a'");
+	check("for i in 0..n { m[i, 0:n] = b[0:n] }", N, 0, "slices");
+}
+
+Test(lang_afar, few_turns_that_take_long)
+{
+	check("for i in 0..n { for k in 0..1000 { a[i] = a[i] + 1.0 } }", N, 1, NULL);
+	check("for i in 0..n { for k in 0..1000000 { a[i] = a[i] + 1.0 } }", N, 0, "few turns");
+}
+
+Test(lang_afar, loops_that_never_name_an_element_end)
+{
+	check("while n > 0 { s = s + 1 }", 1, 0, "long");
+}
+
+/* Views of one buffer are told apart as they lie. */
+Test(lang_afar, arrays_that_share_memory)
+{
+	static const char text[] = HEAD "for i in 0..n { a[i] = b[i] * 2.0 }\n}";
+	static struct memory x;
+	static const struct {
+		int64_t a, b; /* where they begin */
+		bool fine;
+	} row[] = {{0, 0, true}, {0, 8 * N, true}, {8, 0, false}, {0, 8, false}, {4096, 0, true}};
+	struct lang_kernel *k = machine(text);
+
+	for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+		union lang_reg scalar = {.i = N}, result;
+		struct lang_looks looks = {0};
+		struct lang_array array[4];
+		struct lang_afar list;
+
+		arrays(array, &x, true);
+		array[1].at = array[0].at + row[r].b;
+		array[0].at += row[r].a;
+		cr_assert(lang_afar_of(&list, &looks, k, array, &scalar, &result));
+		cr_expect_eq(!*list.why, row[r].fine, "row %u: %s", r, list.why);
+		lang_afar_free(&list);
+		lang_looks_free(&looks);
+	}
+	lang_unlink(k);
+}
