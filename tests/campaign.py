@@ -50,6 +50,7 @@ PARTS = {
     "compiled": Part(0.12, 2, 10, {"tier": 1}, how={"mistakes": 0.1}),
     "standin": Part(0.08, 1, 10, {}, "cuda:0", {"mistakes": 0.1}),
     "loops": Part(0.15, 9, 17, {}),
+    "loops on a GPU": Part(0.06, 9, 10, {}, "cuda:0"),
     "fuzz": Part(0.25, 1, 1, {}),
 }
 PROGRAM_SECONDS = 60  # of one program, before it counts as one that hangs
@@ -160,18 +161,51 @@ def complaints(daemon):
     return "\n".join(x for x in lines if x.split()[1:2] in (["warn"], ["error"]))[-4000:]
 
 
+def of_device(part):
+    """Environment and settings of a daemon for it; or why it cannot run."""
+    import harness
+
+    settings = dict(part.settings)
+    if not part.device:
+        return {}, settings, None
+    if not harness.find_standin() or not harness.find_nvrtc():
+        return {}, settings, "there is no stand-in or no NVRTC"
+    # No NVRTC knows it: PTX is made and no machine code, which takes most of the time.
+    env = harness.standin_environment(race=1, cc="19.0")
+    settings |= {"device": f"cpu,{part.device}", "cache_dir": harness.STANDIN_CACHE / "kernels"}
+    return env, settings, None
+
+
+def look_at(campaign, name, daemon):
+    """What a daemon's workers, compilers and end have to say, before it is stopped."""
+    part = PARTS[name]
+    # Of a daemon that ended before its time stop() tells.
+    devices = daemon.status()["devices"] if daemon.process.poll() is None else ()
+    for device in devices:
+        if device["worker_deaths"]:
+            campaign.note(name, 0, [f"{device['worker_deaths']} deaths of the worker of "
+                                    f"{device['name']}\n{complaints(daemon)}"])
+        if device["name"] == part.device and not device["runs"]:
+            campaign.note(name, 0, [f"{part.device} ran nothing\n{complaints(daemon)}"])
+    # Interpreted, or on the CPU, it has the same bits: what does not compile would not be seen.
+    if daemon.failed_kernels():
+        campaign.note(name, 0, [f"kernels that do not compile\n{daemon.failed_kernels()[:8]}"])
+    if part.device and f"cannot be had for {part.device}" in daemon.log_text():
+        campaign.note(name, 0, [f"plans of {part.device} on the CPU\n{complaints(daemon)}"])
+    own_status = daemon.stop()
+    if own_status:
+        campaign.note(name, 0, [f"the daemon ended with {own_status}\n"
+                                f"{daemon.log_text()[-4000:]}"])
+
+
 def programs(campaign, name, seconds, jobs):
     """Programs of a part until the time is over; None, or why it cannot run."""
     import harness
 
     part = PARTS[name]
-    settings, env = dict(part.settings), {}
-    if part.device:
-        if not harness.find_standin() or not harness.find_nvrtc():
-            return "there is no stand-in or no NVRTC"
-        # No NVRTC knows it: PTX is made and no machine code, which takes most of the time.
-        env = harness.standin_environment(race=1, cc="19.0")
-        settings |= {"device": f"cpu,{part.device}", "cache_dir": harness.STANDIN_CACHE / "kernels"}
+    env, settings, why = of_device(part)
+    if why:
+        return why
     with harness.Daemon(env=env, **settings) as daemon:
         own = harness.clean_environment(BRAZE_SOCKET=daemon.socket, BRAZE_NEAR=part.near)
         if part.device:
@@ -183,54 +217,40 @@ def programs(campaign, name, seconds, jobs):
                 run_chunk(campaign, name, own)
 
         share(work, jobs)
-        # Of a daemon that ended before its time stop() tells.
-        devices = daemon.status()["devices"] if daemon.process.poll() is None else ()
-        for device in devices:
-            if device["worker_deaths"]:
-                campaign.note(name, 0, [f"{device['worker_deaths']} deaths of the worker of "
-                                        f"{device['name']}\n{complaints(daemon)}"])
-            if device["name"] == part.device and not device["runs"]:
-                campaign.note(name, 0, [f"{part.device} ran nothing\n{complaints(daemon)}"])
-        # Interpreted, or on the CPU, it has the same bits: what does not compile would not be seen.
-        if daemon.failed_kernels():
-            campaign.note(name, 0, [f"kernels that do not compile\n{daemon.failed_kernels()[:8]}"])
-        if part.device and f"cannot be had for {part.device}" in daemon.log_text():
-            campaign.note(name, 0, [f"plans of {part.device} on the CPU\n{complaints(daemon)}"])
-        own_status = daemon.stop()
-        if own_status:
-            campaign.note(name, 0, [f"the daemon ended with {own_status}\n"
-                                    f"{daemon.log_text()[-4000:]}"])
+        look_at(campaign, name, daemon)
     return None
 
 
-def loops(campaign, seconds, jobs):
+def loops(campaign, name, seconds, jobs):
     """Kernels of text by all ways to run one: first the same structures each time, then new ones."""
     import campaign_loops
     import harness
 
-    row, end = campaign.parts["loops"], time.monotonic() + seconds
+    part, row, end = PARTS[name], campaign.parts[name], time.monotonic() + seconds
+    ways = campaign_loops.WAYS_ON_DEVICE if part.device else campaign_loops.WAYS
     # A process of each way takes as long to begin as a structure to be compiled: of few structures where time is short.
-    many = PARTS["loops"].chunk * (6 if seconds >= 600 else 1)
-    with harness.Daemon() as daemon:
+    many = part.chunk * (6 if seconds >= 600 else 1)
+    env, settings, why = of_device(part)
+    if why:
+        return why
+    with harness.Daemon(env=env, **settings) as daemon:
         environment = harness.clean_environment(BRAZE_SOCKET=daemon.socket)
 
         def work(first, count):
-            passed, failures = campaign_loops.chunk(first, first + count, environment)
+            passed, failures = campaign_loops.chunk(first, first + count, environment, ways)
             with campaign.lock:
                 for way, calls in passed.items():
                     row["ways"][way] = row["ways"].get(way, 0) + calls
-            campaign.note("loops", sum(passed.values()), failures)
+            campaign.note(name, sum(passed.values()), failures)
 
         def go_on():
             while time.monotonic() < end and daemon.process.poll() is None:
-                work(campaign.take("loops", many), many)
+                work(campaign.take(name, many), many)
 
         row.setdefault("ways", {})
-        work(0, PARTS["loops"].chunk)
+        work(0, part.chunk)
         share(go_on, jobs)
-        ended = daemon.stop()
-        if ended:
-            campaign.note("loops", 0, [f"the daemon ended with {ended}\n{daemon.log_text()[-4000:]}"])
+        look_at(campaign, name, daemon)
     say("   " + ", ".join(f"{way}: {calls} calls" for way, calls in row["ways"].items()))
     return None
 
@@ -288,7 +308,7 @@ def main():
     for name in chosen:
         start, seconds = time.monotonic(), 60 * arguments.minutes * PARTS[name].share / shares
         why = (fuzz(campaign, seconds) if name == "fuzz"
-               else loops(campaign, seconds, arguments.jobs) if name == "loops"
+               else loops(campaign, name, seconds, arguments.jobs) if name.startswith("loops")
                else programs(campaign, name, seconds, arguments.jobs))
         row = campaign.parts[name]
         row["seconds"] += time.monotonic() - start

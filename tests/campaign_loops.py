@@ -6,8 +6,9 @@ places in memory.  The reference is the interpreter, with loops as they are writ
 (braze.unfused()); against it stand the interpreter with loops that are joined, code that is made
 at once, the compiler's on one thread and on four, which share every loop that may be.  Compared
 are memory, results and errors, to the bit (but for the sign of a NaN); where a claim is refuted, what is said of it.
+With a daemon that has a GPU there is one way more, with all arrays on the device.
 
-    tests/campaign_loops.py FIRST LAST WAY      what structures [FIRST, LAST) do one way, a line for each
+    tests/campaign_loops.py FIRST LAST WAY CALLS    what structures [FIRST, LAST) do one way, a line for each
 """
 
 import contextlib
@@ -30,6 +31,10 @@ WAYS = {
     "compiled": {"BRAZE_THREADS": "1"},
     "compiled, four threads": {"BRAZE_THREADS": "4", "BRAZE_SHARE_WORK": "0"},
 }
+
+ON_DEVICE = "on a GPU"
+DEVICE_CALLS = 10
+WAYS_ON_DEVICE = {REFERENCE: WAYS[REFERENCE], ON_DEVICE: {"BRAZE_DEVICE": "cuda:0", "BRAZE_THREADS": "1"}}
 
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/python")]
 
@@ -171,11 +176,32 @@ def structure(number):
     return KINDS[number % len(KINDS)](random.Random(number))
 
 
-def outcome(kernel, made, number, call):
+def on_device(memory, arguments):
+    """The same in arrays of braze, which share memory as these do."""
+    import braze.numpy as np
+    import numpy
+
+    flat = [np.asarray(numpy.array(m).reshape(-1)) for m in memory]
+
+    def place(a):
+        if not isinstance(a, numpy.ndarray):
+            return a
+        for m, own in zip(memory, flat):
+            at = a.ctypes.data - m.ctypes.data
+            if m.dtype == a.dtype and m.flags.c_contiguous and 0 <= at <= m.nbytes and at % a.itemsize == 0:
+                return np.lib.stride_tricks.as_strided(own[at // a.itemsize:], a.shape, a.strides)
+        return np.asarray(numpy.array(a))
+
+    return flat, [place(a) for a in arguments]
+
+
+def outcome(kernel, made, number, call, way=REFERENCE):
     """Memory, results and error of a call, as a number."""
     import numpy as np
 
     memory, arguments = made.case(random.Random(f"{number}/{call}"))
+    if way == ON_DEVICE:
+        memory, arguments = on_device(memory, arguments)
     with np.errstate(all="ignore"):
         try:
             results = kernel(*arguments)
@@ -187,7 +213,7 @@ def outcome(kernel, made, number, call):
     parts = [results] if isinstance(results, str) or results is None else np.atleast_1d(results) \
         if not isinstance(results, tuple) else results
     for part in (*memory, *parts):
-        part = part if isinstance(part, str) or part is None else np.array(part)
+        part = part if isinstance(part, str) or part is None else np.array(part).reshape(-1)
         if not isinstance(part, np.ndarray):
             digest.update(repr(part).encode())
             continue
@@ -197,7 +223,7 @@ def outcome(kernel, made, number, call):
     return digest.hexdigest()[:12]
 
 
-def child(first, last, way):
+def child(first, last, way, calls=CALLS):
     """A line for each structure of [first, last)."""
     import braze
 
@@ -212,17 +238,18 @@ def child(first, last, way):
             kernel.compile()
             assert kernel.compiled, made.text
         with braze.unfused() if way == REFERENCE else contextlib.nullcontext():
-            print(number, *(outcome(kernel, made, number, call) for call in range(CALLS)), ".", flush=True)
+            print(number, *(outcome(kernel, made, number, call, way) for call in range(calls)), ".", flush=True)
 
 
 # ---- The parent ----
 
 
-def lines_by(way, first, last, environment):
+def lines_by(way, first, last, environment, ways=WAYS):
     """What the child says, and what was wrong with it."""
+    calls = DEVICE_CALLS if ways is WAYS_ON_DEVICE else CALLS
     process = subprocess.Popen(
-        [sys.executable, __file__, str(first), str(last), way], text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environment, **WAYS[way]))
+        [sys.executable, __file__, str(first), str(last), way, str(calls)], text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environment, **ways[way]))
     try:
         out, err = process.communicate(timeout=LIMIT * (last - first))
     except subprocess.TimeoutExpired:
@@ -232,19 +259,19 @@ def lines_by(way, first, last, environment):
     return {int(line.split()[0]): line for line in out.splitlines() if line.endswith(".")}, wrong
 
 
-def chunk(first, last, environment):
+def chunk(first, last, environment, ways=WAYS):
     """Structures [first, last) by all ways: calls that agree by way, and what does not."""
-    passed, failures = dict.fromkeys(list(WAYS)[1:], 0), []
-    want, wrong = lines_by(REFERENCE, first, last, environment)
+    passed, failures = dict.fromkeys(list(ways)[1:], 0), []
+    want, wrong = lines_by(REFERENCE, first, last, environment, ways)
     if wrong:
         failures.append(f"structures {first} to {last}, {wrong}")
     for way in passed:
-        have, wrong = lines_by(way, first, last, environment)
+        have, wrong = lines_by(way, first, last, environment, ways)
         if wrong:
             failures.append(f"structures {first} to {last}, {wrong}")
         for number in set(want) & set(have):
             if want[number] == have[number]:
-                passed[way] += CALLS * ("refused" not in want[number])
+                passed[way] += (len(want[number].split()) - 2) * ("refused" not in want[number])
                 continue
             calls = [k - 1 for k, (a, b) in enumerate(zip(want[number].split(), have[number].split())) if a != b]
             failures.append(f"{way}, structure {number}, calls {calls}:\n{structure(number).text}")
@@ -252,4 +279,4 @@ def chunk(first, last, environment):
 
 
 if __name__ == "__main__":
-    child(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    child(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]))

@@ -8,7 +8,7 @@ import pytest
 def told(monkeypatch):
     """What a way says of structures 0 and 1, in place of a process: a dict to change."""
     lines = {way: ({n: f"{n} {' '.join(['ab'] * loops.CALLS)} ." for n in (0, 1)}, None) for way in loops.WAYS}
-    monkeypatch.setattr(loops, "lines_by", lambda way, first, last, environment: lines[way])
+    monkeypatch.setattr(loops, "lines_by", lambda way, first, last, environment, ways: lines[way])
     return lines
 
 
