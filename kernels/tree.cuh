@@ -416,7 +416,7 @@ template <class K> BZ_FN int bz_leaf_bits(bz_i64 n)
 	return bits;
 }
 
-/* K::unroll turns of leaf c of a block, which begins at `first`; the places of a turn are 64 rows. */
+/* K::leaf_unroll turns of leaf c of a block, which begins at `first`; a turn's places are 64 rows. */
 template <class K, class I>
 BZ_FN void bz_leaf_turns(const typename K::params &A, const typename K::template place<I> &at, I first,
 			 typename K::lanes *acc)
@@ -424,7 +424,7 @@ BZ_FN void bz_leaf_turns(const typename K::params &A, const typename K::template
 	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves };
 
 #pragma unroll
-	for (int e = 0; e < 64 * K::unroll; e += 64) {
+	for (int e = 0; e < 64 * K::leaf_unroll; e += 64) {
 #pragma unroll
 		for (int m = 0; m < lanes; m++) {
 			K::template point<I, 0>(A, at, first + e + m * leaves, acc[m]);
@@ -439,7 +439,7 @@ template <class K, class I>
 BZ_FN typename K::reds bz_leaf(const typename K::params &A, typename K::template place<I> at,
 			       I first, int n, int c)
 {
-	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves, turn = 64 * K::unroll };
+	enum { leaves = 1 << K::leaf_bits, lanes = BZ_PAIRS / leaves, turn = 64 * K::leaf_unroll };
 	typename K::lanes acc[lanes];
 	typename K::reds v[lanes];
 

@@ -431,15 +431,17 @@ static enum cuda_entry along(const struct domain *d, int64_t points, bool narrow
 	unsigned vector = emit_cuda_reduce_vector(d->s->spec);
 	int64_t blocks = points * up(d->reduced, TREE_BLOCK),
 		busy = (int64_t)d->units * MANY_WARPS / 2;
+	bool thin = emit_cuda_reduce_thin(d->s->spec) && d->reduced <= SHORT &&
+		    blocks / THIN_GROUPS >= busy;
 
 	*groups = 1;
-	if (vectors_along(d, vector) && blocks / vector >= busy &&
+	/* Of elements that are as wide as a vector a warp takes one row only. */
+	if (vectors_along(d, vector) && blocks / vector >= busy && (vector > 1 || !thin) &&
 	    (d->piece == BLOCK_LOG || blocks_of(d) >= vector)) {
 		*groups = vector;
 		return narrow ? ENTRY_bz_reduce_vector_narrow : ENTRY_bz_reduce_vector;
 	}
-	if (emit_cuda_reduce_thin(d->s->spec) && d->reduced <= SHORT &&
-	    blocks / THIN_GROUPS >= busy) {
+	if (thin) {
 		*groups = THIN_GROUPS;
 		return narrow ? ENTRY_bz_reduce_thin_narrow : ENTRY_bz_reduce_thin;
 	}

@@ -247,6 +247,16 @@ static unsigned words(const struct nest *n)
 	return sum;
 }
 
+/* Of them those that are read. */
+static unsigned read_words(const struct nest *n)
+{
+	unsigned sum = words(n);
+
+	for (unsigned a = 0; a < n->naccess; a++)
+		sum -= n->access[a].write ? (dtype_row(n->access[a].dtype)->bytes + 3u) / 4 : 0;
+	return sum;
+}
+
 /* Has it nothing but arithmetic of real numbers? */
 static bool plain(const struct nest *n)
 {
@@ -258,10 +268,20 @@ static bool plain(const struct nest *n)
 	return true;
 }
 
+/* Blocks of an entry for columns that a multiprocessor is to have room for; `blocks` do for
+ * elements of 4 bytes. */
+static unsigned column_blocks(const struct nest *n, unsigned blocks)
+{
+	if (n->nmore || nest_reductions(n) != 1 || weight(n) > 8 || !plain(n))
+		return 1;
+	return read_words(n) > 1 ? 2 : blocks; /* more of it is under way for each thread */
+}
+
 /* Blocks that a multiprocessor is to have room for, which bounds a thread's registers.  Measured
  * on an H100: rows of a five-point stencil have 113 registers by themselves and take 5 percent
  * longer than with 80, tiles 37 and 6 percent with 32, columns 110 and a third with 64.
- * Where a point is long, fewer would spill. */
+ * Where a point is long, fewer would spill.  Columns of 8 bytes have twice as much under way for
+ * each thread, and so as much with half of the threads. */
 static unsigned blocks_wanted(const struct nest *n, unsigned entry)
 {
 	switch (entry) {
@@ -269,11 +289,10 @@ static unsigned blocks_wanted(const struct nest *n, unsigned entry)
 		return weight(n) <= 16 && words(n) <= 12 && plain(n) ? 3 : 1;
 	case ENTRY_bz_map_tile_narrow:
 		return weight(n) <= 4 && words(n) <= 3 ? 8 : 1;
-	case ENTRY_bz_reduce_column:
-	case ENTRY_bz_reduce_column_narrow: /* places of 64 bits take two registers */
-		if (n->nmore || nest_reductions(n) != 1 || weight(n) > 8 || !plain(n))
-			return 1;
-		return entry == ENTRY_bz_reduce_column ? 3 : 4;
+	case ENTRY_bz_reduce_column: /* places of 64 bits take two registers */
+		return column_blocks(n, 3);
+	case ENTRY_bz_reduce_column_narrow:
+		return column_blocks(n, 4);
 	default:
 		return 1;
 	}

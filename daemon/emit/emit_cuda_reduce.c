@@ -144,8 +144,9 @@ static uint32_t early_loads(const struct cuda_gen *g)
 	return stored ? early : 0;
 }
 
-/* unroll: turns of eight points each that go along columns at once.  64 bytes under way for a
- * thread are enough, and more only takes registers. */
+/* leaf_unroll: turns of eight points each that go along columns at once; unroll: likewise, along
+ * rows.  64 bytes under way for a thread are enough where many threads are, and more only takes
+ * registers; columns of 8 bytes, which would spill with so many threads, have 128. */
 static void put_types(struct cuda_gen *g)
 {
 	bool big = g->n->ninstr > EMIT_CUDA_BIG;
@@ -153,10 +154,10 @@ static void put_types(struct cuda_gen *g)
 	text_put(g->o,
 		 "struct %s {\ntypedef bz_params params;\n"
 		 "template <class I> using place = %s<I>;\n"
-		 "enum { big = %s, leaf_bits = %u, unroll = %u, count = %u, vector = %u, ahead = "
-		 "%s };\n",
+		 "enum { big = %s, leaf_bits = %u, unroll = %u, leaf_unroll = %u, count = %u, "
+		 "vector = %u, ahead = %s };\n",
 		 name(g), place(g), big ? "true" : "false", big ? 5 : 3, read_bytes(g) > 4 ? 1 : 2,
-		 g->last - g->first, emit_cuda_reduce_vector(g->n),
+		 read_bytes(g) > 8 ? 1 : 2, g->last - g->first, emit_cuda_reduce_vector(g->n),
 		 early_loads(g) ? "true" : "false");
 	text_add(g->o, "struct lanes {\n");
 	for (unsigned k = g->first; k < g->last; k++)
@@ -471,8 +472,6 @@ unsigned emit_cuda_reduce_vector(const struct nest *spec)
 				 ? dtype_row(spec->access[in->a].dtype)->bytes
 				 : widest;
 	}
-	if (widest >= CUDA_VECTOR_BYTES)
-		return 0;
 	return CUDA_VECTOR_BYTES / widest < most ? CUDA_VECTOR_BYTES / widest : most;
 }
 

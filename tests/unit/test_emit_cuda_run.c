@@ -513,6 +513,8 @@ Test(emit_cuda_run, several_rows_or_blocks_a_warp)
 		{DT_COMPLEX64, OP_SUM, 1, 1, {150, 130}, "_reduce_vector"},
 		{DT_COMPLEX64, OP_PROD, 1, 1, {150, 19}, "_reduce_thin"},
 		{DT_COMPLEX128, OP_SUM, 1, 1, {150, 40}, "_reduce_thin"},
+		{DT_COMPLEX128, OP_SUM, 1, 1, {131, 701}, "_reduce_vector"},
+		{DT_COMPLEX128, OP_PROD, 1, 1, {40, 2500}, "_reduce_vector"},
 		{DT_FLOAT32, OP_SUM, 1, 1, {33, 4096}, "_reduce_vector"},
 		{DT_FLOAT32, OP_SUM, 0, 1, {262148}, "_reduce_vector_finish"},
 		{DT_FLOAT64, OP_SUM, 0, 1, {1000000}, "_reduce_vector_finish"},
