@@ -3,8 +3,6 @@
  *
  *   cuda_table              print the table of docs/kernels-cuda.md
  *   cuda_table --check A... compile for these architectures
- *   cuda_table --cubins DIR write the maps' code for sm_90 to DIR/<n>.cubin, and a line "n,
- *                           bytes of an element, template" for each
  *
  * Fails when a template spills.
  *
@@ -64,6 +62,8 @@ static const struct sample samples[] = {
 	{"sum float32, one loop", 0, 1, 0, DT_FLOAT32, OP_SUM, 1, false},
 	{"sum float64, rows", 1, 1, 1, DT_FLOAT64, OP_SUM, 1, false},
 	{"sum float32, middle axis", 2, 1, 1, DT_FLOAT32, OP_SUM, 1, false},
+	{"sum float64, columns", 1, 1, 0, DT_FLOAT64, OP_SUM, 1, false},
+	{"sum complex128, rows", 1, 1, 1, DT_COMPLEX128, OP_SUM, 1, false},
 	{"sum complex128, columns", 1, 1, 0, DT_COMPLEX128, OP_SUM, 1, false},
 	{"min float64, rows", 1, 1, 1, DT_FLOAT64, OP_MIN, 1, false},
 	{"argmax float32, rows", 1, 1, 1, DT_FLOAT32, OP_ARGMAX, 1, false},
@@ -124,20 +124,6 @@ static void make(struct nest *n, const struct sample *s)
 		n->post = n->ninstr;
 }
 
-/* To the file at `path`, where there is one. */
-static enum status keep(int code, uint64_t bytes, const char *path, struct err *err)
-{
-	FILE *f = path ? fopen(path, "wb") : NULL;
-	char *image = f ? malloc(bytes) : NULL;
-	bool good = image && pread(code, image, bytes, 0) == (ssize_t)bytes &&
-		    fwrite(image, 1, bytes, f) == bytes;
-
-	free(image);
-	if (f && fclose(f))
-		good = false;
-	return good || !path ? OK : err_set(err, E_SYSTEM, "cannot write %s", path);
-}
-
 /* Of the text's first loop, which writes its first array. */
 static enum status loops(char **source, const struct sample *s, struct err *err)
 {
@@ -173,8 +159,7 @@ static enum status source_of(char **source, const struct sample *s, struct err *
 	return emit_cuda_source(source, &n, err);
 }
 
-static enum status compile(struct compile_nvrtc *job, const struct sample *s, const char *path,
-			   struct err *err)
+static enum status compile(struct compile_nvrtc *job, const struct sample *s, struct err *err)
 {
 	char log[COMPILE_LOG_BYTES], *source = NULL;
 	uint64_t bytes = 0;
@@ -185,8 +170,6 @@ static enum status compile(struct compile_nvrtc *job, const struct sample *s, co
 		st = compile_wire_memfd(&in, "source", source, strlen(source), err);
 	if (!st)
 		st = compile_nvrtc_run(&out, &bytes, job, in, log, err);
-	if (!st)
-		st = keep(out, bytes, path, err);
 	if (in >= 0)
 		close(in);
 	if (out >= 0)
@@ -205,7 +188,7 @@ static int row(const struct sample *s, const unsigned *arch, unsigned narch)
 		struct compile_nvrtc job = {.library = nvrtc.path, .arch = arch[i]};
 		struct err err = {OK, ""};
 
-		if (compile(&job, s, NULL, &err)) {
+		if (compile(&job, s, &err)) {
 			fprintf(stderr, "%s, sm_%u: %s\n", s->name, arch[i], err.text);
 			return 1;
 		}
@@ -221,28 +204,8 @@ static int row(const struct sample *s, const unsigned *arch, unsigned narch)
 	return bad;
 }
 
-static int cubins(const char *folder)
-{
-	for (unsigned k = 0; k < NSAMPLES; k++) {
-		struct compile_nvrtc job = {.library = nvrtc.path, .arch = 90};
-		struct err err = {OK, ""};
-		char path[4096];
-
-		if (samples[k].nred || !samples[k].arity)
-			continue;
-		snprintf(path, sizeof path, "%s/%u.cubin", folder, k);
-		if (compile(&job, &samples[k], path, &err)) {
-			fprintf(stderr, "%s: %s\n", samples[k].name, err.text);
-			return 1;
-		}
-		printf("%u, %u, %s\n", k, dtype_row(samples[k].dtype)->bytes, samples[k].name);
-	}
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
-	bool write = argc == 3 && !strcmp(argv[1], "--cubins");
 	bool check = argc > 1 && !strcmp(argv[1], "--check");
 	unsigned some[16], n = 0;
 	int bad = 0;
@@ -251,10 +214,8 @@ int main(int argc, char **argv)
 		some[n++] = (unsigned)atoi(argv[i]);
 	if (!cuda_find(&nvrtc, "BRAZE_NVRTC", names)) {
 		fprintf(stderr, "skipped: %s\n", nvrtc.text);
-		return check || write ? 77 : 1;
+		return check ? 77 : 1;
 	}
-	if (write)
-		return cubins(argv[2]);
 	if (!n)
 		for (; n < sizeof all / sizeof all[0]; n++)
 			some[n] = all[n];

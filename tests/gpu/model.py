@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""model.py [CUDA_TABLE] [--check] - what share of a copy's bandwidth a kernel can have on an H100.
+"""model.py [CUDA_PROGRAM] [--check] - what share of a copy's bandwidth a kernel can have on an H100.
 
 From what is counted, without a GPU: bytes and instructions of an element, bytes that a
 multiprocessor's threads have in flight, tasks, launches.  A kernel takes
@@ -12,19 +12,17 @@ uncoalesced accesses.  Parts that overlap hinder each other a little: hence the 
 
 Prints three tables: code as it was before, with the shares that a reading of its machine code by
 hand had estimated; kernels that were measured on an H100, beside what was measured; and, by
-CUDA_TABLE (tests/golden/cuda_table), the maps of today, whose instructions sass.py counts.
+CUDA_PROGRAM (tests/golden/cuda_program), what the sample programs become today (counted.py).
 --check: fails where the model is further than 10 points from an estimate, or from a measured
-kernel at 10^8 elements, or a map of today has less than 85 percent there.
+kernel at 10^8 elements; where a program of today has less than 85 percent of the best copy there,
+or at 10^6, where launches are most of it, less than 50 of a copy of as many bytes.
 """
 
 import math
-import pathlib
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 
-import sass
+import counted
 
 UNITS, CLOCK, SLOTS = 132, 1.755e9, 4  # multiprocessors, Hz, warps that issue in a cycle
 BANDWIDTH, USED = 3.35e12, 0.9  # bytes a second by the data sheet; what the best copies reach
@@ -33,6 +31,12 @@ LAUNCH = 3.4e-6  # s, of a launch: the least that short kernels took there
 NEEDED = BANDWIDTH / UNITS * LATENCY  # bytes in flight of a multiprocessor
 AWAY = 10  # points that the model may be off
 LEAST = 85  # percent of the best copy at 10^8
+LEAST_SMALL = 50  # percent of a copy of as many bytes, at 10^6
+REGISTERS = 65536  # of a multiprocessor
+# What computes for longer than memory takes, whoever writes it: instructions of an element in
+# Triton's code for the same program (count_peers.py).  At most three, and ours at most a tenth more.
+COMPUTE = {"sin^2 + cos^2 float32": 58.0, "floor_divide int8": 27.6}
+assert len(COMPUTE) <= 3
 
 
 @dataclass
@@ -83,7 +87,9 @@ BEFORE = [
     (Kernel("sin^2 + cos^2 float64", 24, 60), 1e8, 75, 85),
     (Kernel("exp float32", 8, 23), 1e8, 85, 90),
     (Kernel("5-point stencil float32", 8, 54), 1e8, 60, 75),
+    (Kernel("row and column float32", 8, 19), 1e8, 85, 85),
     (Kernel("where float32", 13, 16.5), 1e8, 85, 90),
+    (Kernel("mask of float32", 9, 19), 1e8, 85, 90),
     (Kernel("int8 a b + a", 3, 6.8), 1e8, 85, 85),
     (Kernel("int8 floor_divide", 3, 21), 1e8, 80, 80),
     (Kernel("uint8 bits", 3, 9), 1e8, 85, 85),
@@ -99,6 +105,8 @@ BEFORE = [
     (Kernel("sum float64", 8, 5.5, **{**SUM, "flight_task": 16384}), 16.7e6, 75, 80),
     (Kernel("sums of rows float32", 4, 4, task=4096, task_s=0.34e-6 / 6), 16.7e6, 60, 75),
     (Kernel("sums of columns float32", 4, 9, flight=4096), 16.7e6, 20, 33),
+    # Three kernels, which move 20 bytes for the 8 that must move.
+    (Kernel("softmax of rows float32", 8, 48, sectors=8 / 20, launches=3), 1e8, 30, 40),
 ]
 
 
@@ -142,43 +150,61 @@ def print_measured():
     return far
 
 
-# Arrays of a sample of cuda_table, by its name.
-ARRAYS = {"add": 3, "multiply": 3, "divide": 3, "floor_divide": 3, "remainder": 3, "exp": 2}
+def today(tool, n):
+    """What programs become: (name, the bytes that must move, its launches as kernels)."""
+    out = {}
+    for launch in counted.launches(tool, n, lambda program: not program.library):
+        name, entry = launch.program.name, launch.entry
+        bytes_, kernels = out.setdefault(name, (launch.part.bytes["input"] +
+                                                launch.part.bytes["output"], []))
+        if kernels:  # what combines pieces costs a launch
+            kernels.append(Kernel(name, 0, 0))
+            continue
+        kernels.append(Kernel(name, bytes_ / launch.elements, sum(launch.costs()),
+                              wavefronts=0.1 if "tile" in entry.name else 0,
+                              flight=in_flight(launch)))
+    return [(name, bytes_, kernels) for name, (bytes_, kernels) in out.items()]
 
 
-def today(table):
-    """The fast entry of each map: kernels, as they are counted."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = subprocess.run([table, "--cubins", folder], capture_output=True, text=True)
-        if made.returncode:
-            sys.exit(made.stderr)
-        for line in made.stdout.splitlines():
-            number, size, name = line.split(", ", 2)
-            entries = sass.entries(str(pathlib.Path(folder, f"{number}.cubin"))).values()
-            counted = {e.name: len(e.way) / (e.bytes("STG") / int(size))
-                       for e in entries if e.bytes("STG") and e.name.endswith("_narrow")}
-            wanted = "tile" if "transposed" in name else "row" if "two loops" in name else "vector"
-            for entry, cost in counted.items():
-                if entry == f"bz_map_{wanted}_narrow":
-                    yield Kernel(f"{name}, {entry[3:]}", ARRAYS[name.split()[0]] * int(size), cost)
+def in_flight(launch):
+    """Bytes of a multiprocessor that are under way when each thread waits for its loads: of as many
+    threads as there is work for, and room."""
+    room = min(2048, REGISTERS // (-(-launch.entry.registers // 8) * 8 * 32) * 32) // 256 * 256
+    threads = min(room, launch.warps * 32 / UNITS)
+    loads = counted.moved(launch.ways()[0], "LDG")
+    if not loads:  # a tile's come before its loop: four points of a thread
+        loads = 4 * launch.part.bytes["input"] / launch.elements
+    return threads * loads
 
 
-def print_today(table):
-    print("\n| map today | instructions | 10^6 | 10^8 |\n|---|---|---|---|")
-    low = []
-    for kernel in today(table):
-        small, large = (kernel.share(n, BANDWIDTH * USED) for n in (1e6, 1e8))
-        print(f"| {kernel.name} | {kernel.instructions:.1f} | {small:.0f} % | {large:.0f} % |")
-        if large < LEAST:
-            low.append(f"{kernel.name}: {large:.0f} % at 10^8")
+def print_today(tool):
+    """Beside the best copy a copy of the same bytes, which has to be launched as well."""
+    print("\n| program today | instructions | 10^6 | beside a copy of them | 10^8 |\n"
+          "|---|---|---|---|---|")
+    low, small = [], {name: (b, k) for name, b, k in today(tool, 1e6)}
+    for name, bytes_, kernels in today(tool, 1e8):
+        shares = []
+        for n, (moved, parts) in ((1e6, small[name]), (1e8, (bytes_, kernels))):
+            elements = moved / parts[0].bytes
+            seconds = sum(k.seconds(elements) for k in parts)
+            shares.append(100 * moved / (BANDWIDTH * USED) / seconds)
+            if n == 1e6:
+                copy = LAUNCH + moved / (BANDWIDTH * USED)
+                shares.append(100 * copy / seconds)
+        print(f"| {name} | {kernels[0].instructions:.1f} | {shares[0]:.0f} % | {shares[1]:.0f} % | "
+              f"{shares[2]:.0f} % |")
+        if shares[1] < LEAST_SMALL:
+            low.append(f"{name}: {shares[1]:.0f} % of a copy of 10^6")
+        if shares[2] < LEAST and kernels[0].instructions > 1.1 * COMPUTE.get(name, 0):
+            low.append(f"{name}: {shares[2]:.0f} % at 10^8")
     return low
 
 
 def main():
-    tables = [a for a in sys.argv[1:] if not a.startswith("-")]
+    tools = [a for a in sys.argv[1:] if not a.startswith("-")]
     wrong = print_before() + print_measured()
-    if tables and all(sass.find_tool(t) for t in ("nvdisasm", "cuobjdump")):
-        wrong += print_today(tables[0])
+    if tools and not counted.missing_tools():
+        wrong += print_today(tools[0])
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong and "--check" in sys.argv else 0

@@ -4,7 +4,8 @@
 In: a cubin, by nvdisasm and cuobjdump.  Out: for each entry its registers, spills and size,
 and what the fast way through its main loop costs: a way that stores most bytes, and of those
 the one of fewest instructions.  What compilers keep for the rare case (slow divisions, ends
-of rows) is not on it.
+of rows) is not on it.  Of a reduction, which stores nothing in its loops, it is a way that loads
+most; one with phases has such a loop for each.
 """
 
 import os
@@ -63,6 +64,9 @@ class Entry:
     shared: int = 0
     size: int = 0                              # instructions
     way: list = field(default_factory=list)    # those of one turn of the main loop
+    whole: list = field(default_factory=list)  # from its first to an end, without going back
+    loads: list = field(default_factory=list)  # one turn of each innermost loop that loads
+    phases: list = field(default_factory=list)  # of these the first ones of each phase
 
     def bytes(self, kind):
         return sum(i.moved(kind) for i in self.way)
@@ -112,42 +116,64 @@ def _connect(blocks, labels):
             block.next.append(n + 1)
 
 
-def _value(blocks, number):
-    stored = sum(i.moved("STG") for i in blocks[number].instructions)
-    return stored, -len([i for i in blocks[number].instructions if i.op != "NOP"])
+def _value(blocks, number, kind):
+    moved = sum(i.moved(kind) for i in blocks[number].instructions)
+    return moved, -len([i for i in blocks[number].instructions if i.op != "NOP"])
 
 
-def _best_way(blocks, head, tail):
-    """From block head to block tail without going back: most bytes stored, then fewest
+def _best_way(blocks, head, tail, kind):
+    """From block head to block tail without going back: most bytes moved by `kind`, then fewest
     instructions.  Blocks of a loop stand between its head and its branch back."""
-    best = {tail: (_value(blocks, tail), [tail])}
+    best = {tail: (_value(blocks, tail, kind), [tail])}
     for n in range(tail - 1, head - 1, -1):
         for to in blocks[n].next:
             if to <= n or to not in best:
                 continue
             value, way = best[to]
-            mine = _value(blocks, n)
+            mine = _value(blocks, n, kind)
             total = (mine[0] + value[0], mine[1] + value[1])
             if n not in best or total > best[n][0]:
                 best[n] = (total, [n, *way])
     return best.get(head)
 
 
-def main_loop(lines):
-    """The instructions of one turn of the loop that stores most for each instruction."""
-    blocks, labels = _blocks(lines)
-    _connect(blocks, labels)
-    found, way = None, []
+def _loops(blocks, kind):
+    """(head, tail, bytes, instructions) of each loop that moves some, as their heads stand."""
+    out = []
     for n, block in enumerate(blocks):
         for to in block.next:
-            got = _best_way(blocks, to, n) if to <= n else None
-            if not got or not got[0][0]:
-                continue
-            rate = got[0][0] / -got[0][1]
-            if found is None or rate > found:
-                found, way = rate, [i for b in got[1] for i in blocks[b].instructions
-                                    if i.op != "NOP"]
-    return way
+            got = _best_way(blocks, to, n, kind) if to <= n else None
+            if got and got[0][0]:
+                out.append((to, n, got[0][0], [i for b in got[1] for i in blocks[b].instructions
+                                               if i.op != "NOP"]))
+    return sorted(out, key=lambda loop: loop[:2])
+
+
+def main_loop(blocks):
+    """The instructions of one turn of the loop that stores most for each instruction."""
+    found = max(_loops(blocks, "STG"), key=lambda loop: loop[2] / len(loop[3]), default=None)
+    return found[3] if found else []
+
+
+def _whole(blocks):
+    """From the first instruction to where it ends: the way that stores most."""
+    ways = [_best_way(blocks, 0, n, "STG") for n, block in enumerate(blocks)
+            if any(i.op == "EXIT" for i in block.instructions)]
+    best = max((w for w in ways if w), key=lambda w: w[0], default=(None, []))
+    return [i for b in best[1] for i in blocks[b].instructions if i.op != "NOP"]
+
+
+def _load_loops(blocks):
+    """(bytes, instructions) of the innermost loops that load."""
+    loops = _loops(blocks, "LDG")
+    return [a[2:] for a in loops
+            if not any(b is not a and a[0] <= b[0] and b[1] <= a[1] for b in loops)]
+
+
+def _phases(loops):
+    """Of loops one behind another those before which no longer one stands: what an unrolled loop
+    leaves is done by shorter ones behind it."""
+    return [way for k, (moved, way) in enumerate(loops) if not k or moved > loops[k - 1][0]]
 
 
 def entries(cubin):
@@ -167,5 +193,10 @@ def entries(cubin):
         lines = part.splitlines()
         # Functions that it calls stand behind it, in the same section.
         out[name].size = sum(1 for line in lines if LINE.match(line) and " NOP" not in line)
-        out[name].way = main_loop(lines)
+        blocks, labels = _blocks(lines)
+        _connect(blocks, labels)
+        out[name].way = main_loop(blocks)
+        out[name].whole = _whole(blocks)
+        loops = _load_loops(blocks)
+        out[name].loads, out[name].phases = [way for _, way in loops], _phases(loops)
     return out
