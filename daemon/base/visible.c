@@ -38,6 +38,11 @@ static bool is_uuid(struct word w)
 	return w.n > 4 && (!strncmp(w.at, "GPU-", 4) || !strncmp(w.at, "MIG-", 4));
 }
 
+static bool is_slice(struct word w)
+{
+	return is_uuid(w) && w.at[0] == 'M';
+}
+
 bool visible_allows(const char *list, int index, const char *uuid)
 {
 	for (struct word w = next_word(&list);; w = next_word(&list)) {
@@ -64,4 +69,20 @@ int visible_index(const char *list, int ordinal)
 			return -1;
 	}
 	return ordinal < 0 ? -1 : number_of(w);
+}
+
+bool visible_slice(char *out, size_t n, const char *list, int ordinal)
+{
+	struct word w = {0};
+
+	for (int i = 0; list && i <= ordinal; i++) {
+		w = next_word(&list);
+		if (number_of(w) < 0 && !is_uuid(w))
+			return false;
+	}
+	if (!is_slice(w) || w.n >= n)
+		return false;
+	memcpy(out, w.at, w.n);
+	out[w.n] = 0;
+	return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/visible.h"
 #include "cuda_error.h"
 #include "cuda_facts.h"
 #include "cuda_worker.h"
@@ -91,7 +92,10 @@ static enum status describe(struct cuda *c, int ordinal, struct err *err)
 	if (st != OK)
 		return st;
 	if (ordinal < 0 || ordinal >= count)
-		return err_set(err, E_DEVICE, "there is no device cuda:%d; the driver knows %d",
+		return err_set(err, E_DEVICE,
+			       "there is no device cuda:%d; the driver knows %d (of a GPU that is "
+			       "cut into slices it shows one, unless the daemon's "
+			       "CUDA_VISIBLE_DEVICES names them: MIG-...,MIG-...)",
 			       ordinal, count);
 	st = cuda_context_check(c, c->api.cuDeviceGet(&c->device, ordinal), err,
 				"taking device cuda:%d", ordinal);
@@ -161,8 +165,21 @@ static CUresult control_open(struct cuda *c)
 	return c->api.cuStreamCreate(&c->control, CU_STREAM_NON_BLOCKING);
 }
 
-enum status cuda_context_open(struct cuda *c, int ordinal, struct err *err)
+/* The driver shows a process one slice of a GPU, the first that its list names.  So of a list of
+ * slices this worker keeps its own one, which is number 0 then.  No other thread runs yet. */
+static int alone(int ordinal)
 {
+	char slice[LIMIT_VISIBLE];
+
+	if (!visible_slice(slice, sizeof slice, getenv("CUDA_VISIBLE_DEVICES"), ordinal))
+		return ordinal;
+	setenv("CUDA_VISIBLE_DEVICES", slice, 1);
+	return 0;
+}
+
+enum status cuda_context_open(struct cuda *c, int number, struct err *err)
+{
+	int ordinal = alone(number);
 	enum status st = OK;
 
 	/* Streams that share a way to the device wait for each other: a cancel for the kernel

@@ -37,6 +37,8 @@ struct cu_config {
 	unsigned driver; /* 12040: of CUDA 12.4, which takes no code of a later one */
 	bool race, stale;
 	bool twins;	   /* all devices have one UUID */
+	unsigned slices;   /* the one GPU is cut into so many; 0: it is whole */
+	unsigned slice;	   /* of these what this process sees */
 	bool hold;	   /* cuInit does not return */
 	unsigned pageable; /* the device reads ordinary memory: copies from there are refused */
 	/* Of events: the machine's clock, or a GPU's with these numbers (cu_clock.c). */
@@ -117,6 +119,10 @@ CUresult cu_enter(const char *function);
 CUresult cu_enter_context(const char *function, struct CUctx_st **out);
 struct CUctx_st *cu_context_of(int device);
 bool cu_device_ok(int device);
+/* Of a GPU that is cut into slices a process sees one, the first that its list of visible devices
+ * names; it has its share of the memory and multiprocessors, and tells the whole one's bandwidth.
+ */
+void cu_device_slice(void);
 bool cu_device_reaches(int device, int other); /* it may use the other one's memory */
 void cu_set_fault(struct CUctx_st *c, int fault, const char *text);
 bool cu_sticky(int error);

@@ -2,7 +2,44 @@
 /* cu_device.c - what a device says of itself, names of errors, look-up of functions. */
 #include "cu.h"
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#define SLICE_UUID 0x10 /* last byte of the first slice's */
+
+/* The slice that a word of a list of visible devices names; -1: none. */
+static int slice_named(const char *word)
+{
+	char text[64];
+
+	if (!strcmp(word, "0") || !strncmp(word, "GPU-", 4))
+		return 0;
+	for (unsigned k = 0; k < cu_config.slices; k++) {
+		snprintf(text, sizeof(text), "MIG-5a5a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a%02x",
+			 SLICE_UUID + k);
+		if (strlen(word) > 4 && !strncasecmp(word, text, strlen(word)))
+			return (int)k;
+	}
+	return -1;
+}
+
+void cu_device_slice(void)
+{
+	const char *list = getenv("CUDA_VISIBLE_DEVICES");
+	char first[64] = "0";
+	int slice;
+
+	if (!cu_config.slices)
+		return;
+	if (list)
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(list, ","), list);
+	slice = slice_named(first);
+	cu_config.devices = slice >= 0;
+	cu_config.slice = slice < 0 ? 0 : (unsigned)slice;
+	cu_config.vram /= cu_config.slices;
+	cu_config.sms = cu_config.sms > cu_config.slices ? cu_config.sms / cu_config.slices : 1;
+}
 
 static CUresult enter(const char *function, CUdevice device)
 {
@@ -38,9 +75,13 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 {
 	CUresult error = enter(__func__, device);
 
-	if (!error)
+	if (error)
+		return error;
+	if (cu_config.slices)
+		snprintf(name, (size_t)length, "braze stand-in MIG 1g.10gb");
+	else
 		snprintf(name, (size_t)length, "braze stand-in %d", device);
-	return error;
+	return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
@@ -50,7 +91,9 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	if (error)
 		return error;
 	memset(uuid->bytes, 0x5a, sizeof(uuid->bytes));
-	uuid->bytes[15] = (char)(cu_config.twins ? 0 : device);
+	uuid->bytes[15] = (char)(cu_config.twins    ? 0
+				 : cu_config.slices ? SLICE_UUID + (int)cu_config.slice
+						    : device);
 	return CUDA_SUCCESS;
 }
 

@@ -113,7 +113,7 @@ static bool set_number(const char *key, const char *value)
 	} numbers[] = {
 		{"devices", &c->devices},   {"pid", &only},	      {"sms", &c->sms},
 		{"seed", &c->seed},	    {"threads", &c->threads}, {"khz", &c->khz},
-		{"pageable", &c->pageable}, {"driver", &c->driver},
+		{"pageable", &c->pageable}, {"driver", &c->driver},   {"slices", &c->slices},
 	};
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
 		if (!strcmp(key, numbers[k].key)) {
@@ -225,6 +225,8 @@ static void parse(char *text)
 	}
 	if (cu_config.devices > CU_MAX_DEVICES)
 		cu_config.devices = CU_MAX_DEVICES;
+	if (cu_config.slices > CU_MAX_DEVICES)
+		cu_config.slices = CU_MAX_DEVICES;
 	if (!cu_config.sms)
 		cu_config.sms = 1;
 }
@@ -259,8 +261,10 @@ void cu_fault_setup(void)
 	char *copy = NULL;
 
 	pthread_mutex_lock(&lock);
-	if (!done && text && (copy = strdup(text)) != NULL)
+	if (!done && text && (copy = strdup(text)) != NULL) {
 		parse(copy);
+		cu_device_slice();
+	}
 	done = true;
 	free(copy);
 	pthread_mutex_unlock(&lock);

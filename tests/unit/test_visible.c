@@ -67,3 +67,22 @@ Test(visible, the_daemon_may_have_a_list_itself)
 	cr_expect_eq(visible_index("", 0), -1);
 	cr_expect_eq(visible_index("0", -1), -1);
 }
+
+Test(visible, a_slice_of_a_list_is_found_by_its_number)
+{
+	char word[64] = "";
+
+	cr_expect(visible_slice(word, sizeof word, "MIG-aa, MIG-bb ,3", 1));
+	cr_expect_str_eq(word, "MIG-bb");
+	cr_expect(visible_slice(word, sizeof word, "0,MIG-cc", 1));
+	cr_expect_str_eq(word, "MIG-cc");
+	cr_expect_not(visible_slice(word, sizeof word, "MIG-aa,3", 1), "a whole GPU");
+	cr_expect_not(visible_slice(word, sizeof word, "MIG-aa,GPU-bb", 1));
+	cr_expect_not(visible_slice(word, sizeof word, "-1,MIG-aa", 1), "the list has ended");
+	cr_expect_not(visible_slice(word, sizeof word, "MIG-aa", 1));
+	cr_expect_not(visible_slice(word, sizeof word, "MIG-aa", -1));
+	cr_expect_not(visible_slice(word, sizeof word, "", 0));
+	cr_expect_not(visible_slice(word, sizeof word, NULL, 0));
+	cr_expect_not(visible_slice(word, 6, "MIG-aa", 0), "no room");
+	cr_expect(visible_slice(word, 7, "MIG-aa", 0));
+}
