@@ -21,7 +21,7 @@ CHAIN = """def f(i):
 
 # Name: what it is before; a read; bounds of one: calls but for events, packets, bytes up and
 # down.  Events time a run: three calls, at every long run and one short one in sixteen; and
-# staged copies wait for one.
+# staged copies wait for one.  A loop's turns are launches of one graph, none of whose nodes is set.
 PROGRAMS = {
     "ten operations": (CHAIN + "\nread = lambda i: numpy.asarray(f(i))", (3, 1, 0, 16000)),
     "ten operations and a sum": (CHAIN + "\nread = lambda i: float(f(i).sum())", (3, 1, 0, 4)),
@@ -40,6 +40,12 @@ def read(i):
     for n in range(200, 800, 100):
         t = t * 0.5 + a[:n].sum()
     return float(t)""", (3, 1, 0, 4)),
+    "a loop of turns": ("""
+def read(i):
+    t = a
+    for n in range(12):
+        t = t * 0.5 + (t * b).sum()
+    return float(t.sum())""", (3, 1, 0, 4)),
 }
 
 
@@ -93,7 +99,7 @@ def test_a_warm_read(machine, name):
     events = sum(v for k, v in made.items() if k.startswith("cuEvent"))
     print(name, sum(made.values()), took)
     assert sum(made.values()) - events <= calls, made
-    assert events <= 4, made
+    assert events <= 3, made
     assert took["packets"] <= packets, took
     assert took.get("bytes up", 0) <= up and took.get("bytes down", 0) <= down, took
     assert took["wakes"] + took["daemon"] + took["client"] <= 4 * packets + 0.5, took

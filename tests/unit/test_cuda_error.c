@@ -23,11 +23,13 @@ Test(cuda_error, classes)
 {
 	static const int fatal[] = {4,	 214, 220, 226, 700, 702, 709, 710, 714,
 				    715, 716, 717, 718, 719, 721, 806, 810, 911};
-	static const int unusable[] = {3, 34, 46, 100, 101, 802, 803, 804, 805, 807, 808, 809};
+	static const int unusable[] = {3,   34,	 36,  46,  100, 101, 102,
+				       802, 803, 804, 805, 807, 808, 809};
 	static const int doubt[] = {201, 401, 999};
-	static const int passing[] = {2, 3, 46, 100, 101, 802, 805, 806, 807, 808, 809, 810, 999};
-	static const int staying[] = {0, 1, 34, 200, 700, 803, 804, 12345};
-	static const int code[] = {200, 209, 218, 222, 701};
+	static const int passing[] = {2,   3,	46,  100, 101, 102, 802,
+				      805, 806, 807, 808, 809, 810, 999};
+	static const int staying[] = {0, 1, 34, 36, 200, 700, 803, 804, 12345};
+	static const int code[] = {200, 209, 218, 221, 222, 223, 701};
 	static const int call[] = {1, 400, 500, 708, 712, 713, 800, 801, 900, 12345};
 
 	cr_assert_eq(cuda_error_class(CUDA_SUCCESS), CUDA_FINE);
