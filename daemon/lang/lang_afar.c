@@ -88,23 +88,30 @@ static bool may_be_refuted(const struct lang_program *p, const struct lang_grid 
 	return false;
 }
 
-/* An array that is written and read cannot be one of several that are written: each has a launch of
- * its own, which would read what another has written, or has not yet.  So for arrays that share
- * memory with it. */
+/* What lies in one buffer has the same upper half of addresses (client/c/kernel_send.c). */
+static bool share_memory(const struct run *r, unsigned a, unsigned b)
+{
+	return (uintptr_t)r->array[a].at >> LANG_AFAR_APART ==
+	       (uintptr_t)r->array[b].at >> LANG_AFAR_APART;
+}
+
+/* Where several arrays are written, each has a launch of its own, one behind the other: none may
+ * read what another one writes, which would be there already or not yet, nor write it, since the
+ * last store is that of the turn, not of the last launch.  So for arrays that share memory with it.
+ */
 static bool are_separate(const struct machine *m, const struct lang_levels *l)
 {
-	const struct run *r = &m->run;
+	unsigned n = m->run.program->narray;
 
 	if (!(l->written & (l->written - 1)))
 		return true;
-	for (unsigned a = 0; a < r->program->narray; a++)
-		for (unsigned b = 0; b < r->program->narray; b++)
-			/* What lies in one buffer has the same upper half (client/c/kernel_grid.c).
-			 */
-			if (l->written >> a & 1 && l->read >> b & 1 &&
-			    (uintptr_t)r->array[a].at >> LANG_AFAR_APART ==
-				    (uintptr_t)r->array[b].at >> LANG_AFAR_APART)
+	for (unsigned a = 0; a < n; a++)
+		for (unsigned b = 0; b < n; b++) {
+			bool met = (l->read >> b & 1) || (a != b && l->written >> b & 1);
+
+			if (l->written >> a & 1 && met && share_memory(&m->run, a, b))
 				return false;
+		}
 	return true;
 }
 
@@ -116,7 +123,8 @@ static void make_grids(struct machine *m, struct lang_looked *x)
 	x->ngrid = 0;
 	x->err = (struct err){OK, ""};
 	if (!are_separate(m, l)) {
-		err_set(&x->err, E_UNSUPPORTED, "it reads one of several arrays that it writes");
+		err_set(&x->err, E_UNSUPPORTED,
+			"it writes several arrays and reads one of them, or they share memory");
 		return;
 	}
 	for (unsigned a = 0; a < p->narray && !x->err.code; a++) {

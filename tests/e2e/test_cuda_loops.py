@@ -86,7 +86,7 @@ STAY = {
     "total": ("total, f8(100)", "passes from turn to turn"),
     "running": ("running, f8(100), f8(100)", "1 turn apart"),
     "gathered": ("gathered, f8(100), numpy.arange(99, -1, -1), f8(100)", "not proven to lie inside"),
-    "bodies": ("bodies, f8(100), f8(100), 0.1", "reads one of several arrays that it writes"),
+    "bodies": ("bodies, f8(100), f8(100), 0.1", "writes several arrays and reads one of them"),
 }
 
 
@@ -105,6 +105,17 @@ axpy(1.0, a[:-1], a[1:]); axpy.py_func(1.0, b[:-1], b[1:]); compare(a, b, 0)
 axpy(1.0, a[1:], a[:-1]); axpy.py_func(1.0, b[1:], b[:-1]); compare(a, b, 0)
 axpy(1.0, a[:25], a[25:]); axpy.py_func(1.0, b[:25], b[25:]); compare(a, b, 0)
 axpy(1.0, a[::2], a[::2]); axpy.py_func(1.0, b[::2], b[::2]); compare(a, b, 0)
+""")
+
+
+def test_two_views_of_what_is_written(talker):
+    """The last store of a turn stays, whichever argument it goes through."""
+    talker.do("""
+x = f8(50)
+for first, second in ((1.0, 2.0), (2.0, 1.0)):
+    a, b = np.asarray(x.copy()), x.copy()
+    both(a, a, first, second); both.py_func(b, b, first, second); compare(a, b, 0)
+    both(a[:30], a[10:40], first, second); both.py_func(b[:30], b[10:40], first, second); compare(a, b, 0)
 """)
 
 

@@ -166,6 +166,13 @@ def edge(x, y):
         y[i] = x[i]
 
 
+@braze.jit
+def both(a, b, first, second):
+    for i in range(len(a)):
+        b[i] = first
+        a[i] = second
+
+
 # What stays on the processor.
 
 
