@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "lang/lang_order.h"
 #include "lock.h"
 
 #define HINT_MOST 62 /* powers of two that a daemon takes for the work of a loop */
@@ -225,7 +226,7 @@ static enum status record(struct sending *x, const struct lang_afar *a, const st
 static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 {
 	const struct grid_names *told = x->session->grids;
-	unsigned most = (told ? told->n : 0) + LANG_AFAR_LOOPS * LANG_AFAR_WRITES;
+	unsigned most = (told ? told->n : 0) + LANG_AFAR_LOOPS * LANG_ORDER_MOST;
 	struct shape_loops loops = {0};
 	bool fine = x->narray <= LIMIT_GRID_ARRAYS && most <= LIMIT_GRIDS;
 	uint32_t at = 0;

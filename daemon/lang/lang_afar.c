@@ -10,17 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lang_order.h"
 #include "lang_steps.h"
 #include "lang_uses.h"
 
-/* One loop: the last look at it, and the grids that come of it, one for each array it writes. */
+/* One loop: the last look at it, and the grids that come of it, one for each array that it writes,
+ * as they are to be done. */
 struct lang_looked {
 	uint32_t range;
 	unsigned narray; /* words */
 	int64_t *array;	 /* what they were */
 	struct lang_levels levels;
 	unsigned ngrid;
-	struct lang_grid grid[LANG_AFAR_WRITES];
+	struct lang_grid grid[LANG_ORDER_MOST];
 	struct err err; /* why a grid cannot be; OK: they are */
 };
 
@@ -73,6 +75,15 @@ static struct lang_looked *looked_at(struct machine *m, uint32_t range)
 	return x;
 }
 
+/* Is it said of the loop, for whoever runs it to look, that its turns need no other? */
+static bool is_claimed(const struct lang_program *p, uint32_t range)
+{
+	for (uint32_t at = p->entry; at < p->ncode; at++)
+		if (p->code[at].code == CODE_CLAIM && p->code[at].a == range)
+			return lang_nest_may(p, range);
+	return false;
+}
+
 /* Claims inside that a call may refute are errors, which only the machine here tells. */
 static bool may_be_refuted(const struct lang_program *p, const struct lang_grid *g, uint32_t end)
 {
@@ -88,56 +99,74 @@ static bool may_be_refuted(const struct lang_program *p, const struct lang_grid 
 	return false;
 }
 
-/* What lies in one buffer has the same upper half of addresses (client/c/kernel_send.c). */
-static bool share_memory(const struct run *r, unsigned a, unsigned b)
+/* The first and the last address of the array's bytes. */
+static void reach(uintptr_t *low, uintptr_t *high, const struct lang_array *x, unsigned bytes)
 {
-	return (uintptr_t)r->array[a].at >> LANG_AFAR_APART ==
-	       (uintptr_t)r->array[b].at >> LANG_AFAR_APART;
+	*low = *high = (uintptr_t)x->at;
+	for (unsigned k = 0; k < x->shape.ndim; k++) {
+		int64_t far = x->shape.dim[k] ? (x->shape.dim[k] - 1) * x->stride[k] : 0;
+
+		*(far < 0 ? low : high) += (uintptr_t)far;
+	}
+	*high += bytes - 1;
 }
 
-/* Where several arrays are written, each has a launch of its own, one behind the other: none may
- * read what another one writes, which would be there already or not yet, nor write it, since the
- * last store is that of the turn, not of the last launch.  So for arrays that share memory with it.
- */
-static bool are_separate(const struct machine *m, const struct lang_levels *l)
+/* Of each array the first one with which it may share memory, by way of others, too. */
+static void find_memory(uint8_t *memory, const struct run *r)
 {
-	unsigned n = m->run.program->narray;
+	uintptr_t low[LANG_PARAMS], high[LANG_PARAMS];
+	const struct lang_program *p = r->program;
+	unsigned n = 0;
 
-	if (!(l->written & (l->written - 1)))
-		return true;
+	for (unsigned k = 0; k < p->nparam; k++) {
+		if (!p->param[k].rank)
+			continue;
+		memory[n] = (uint8_t)n;
+		reach(&low[n], &high[n], &r->array[n], dtype_row(p->param[k].type)->bytes);
+		n++;
+	}
 	for (unsigned a = 0; a < n; a++)
-		for (unsigned b = 0; b < n; b++) {
-			bool met = (l->read >> b & 1) || (a != b && l->written >> b & 1);
+		for (unsigned b = 0; b < a; b++) {
+			uint8_t from = memory[a], to = memory[b];
 
-			if (l->written >> a & 1 && met && share_memory(&m->run, a, b))
-				return false;
+			if (low[a] > high[b] || low[b] > high[a])
+				continue;
+			for (unsigned k = 0; k < n; k++)
+				memory[k] = memory[k] == from ? to : memory[k];
 		}
-	return true;
 }
 
+static void make_grid(struct lang_looked *x, const struct lang_program *p, unsigned array)
+{
+	const struct lang_levels *l = &x->levels;
+
+	if (!lang_grid_of(&x->grid[x->ngrid], p, x->range, l->levels, l->fast, array, &x->err))
+		x->ngrid++;
+}
+
+/* One for each array, in an order in which they can be done. */
 static void make_grids(struct machine *m, struct lang_looked *x)
 {
 	const struct lang_program *p = m->run.program;
-	const struct lang_levels *l = &x->levels;
+	uint64_t written = x->levels.written;
+	uint8_t memory[LANG_PARAMS];
+	struct lang_order order;
+	struct lang_grid any;
 
 	x->ngrid = 0;
 	x->err = (struct err){OK, ""};
-	if (!are_separate(m, l)) {
-		err_set(&x->err, E_UNSUPPORTED,
-			"it writes several arrays and reads one of them, or they share memory");
+	if (!written || lang_grid_of(&any, p, x->range, x->levels.levels, x->levels.fast,
+				     (unsigned)__builtin_ctzll(written), &x->err))
 		return;
-	}
-	for (unsigned a = 0; a < p->narray && !x->err.code; a++) {
-		if (!(l->written >> a & 1))
-			continue;
-		if (x->ngrid == LANG_AFAR_WRITES)
-			err_set(&x->err, E_LIMIT, "it writes more than %d arrays",
-				LANG_AFAR_WRITES);
-		else if (!lang_grid_of(&x->grid[x->ngrid], p, x->range, l->levels, l->fast, a,
-				       &x->err))
-			x->ngrid++;
-	}
-	if (!x->err.code && x->ngrid && may_be_refuted(p, &x->grid[0], l->nest.end))
+	find_memory(memory, &m->run);
+	m->full |= !lang_order_of(&order, &any, written, memory);
+	if (m->full)
+		return;
+	if (order.why)
+		err_set(&x->err, E_UNSUPPORTED, "%s", order.why);
+	for (unsigned k = 0; k < order.n && !x->err.code; k++)
+		make_grid(x, p, order.array[k]);
+	if (!x->err.code && may_be_refuted(p, &any, x->levels.nest.end))
 		err_set(&x->err, E_UNSUPPORTED, "it claims what may not hold");
 }
 
@@ -231,6 +260,8 @@ static bool loop(struct machine *m, uint32_t *at)
 	/* One of no turns is left at once. */
 	if (m->run.reg[range->d + 2].bits[0])
 		x = look(m, *at);
+	if ((!x || !x->levels.levels) && m->run.reg[range->d + 2].bits[0] && is_claimed(p, *at))
+		return stop(m, *at, "it claims what is not proven");
 	if (!x || !x->levels.levels) {
 		m->gone = x ? x : m->gone;
 		(*at)++;

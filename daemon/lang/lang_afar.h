@@ -16,10 +16,9 @@
 #define LANG_AFAR_LOOPS 64	   /* of a kernel, whose looks are remembered */
 /* Loops of fewer turns are done here where they have more instructions: a thread of a GPU takes ten
  * times as long as a core, and is taken to hang after seconds. */
-#define LANG_AFAR_FEW	 64
-#define LANG_AFAR_LONG	 (1u << 22)
-#define LANG_AFAR_WRITES 4  /* arrays that one loop may write */
-#define LANG_AFAR_APART	 44 /* bits of an address; those above tell arrays of other memory */
+#define LANG_AFAR_FEW	64
+#define LANG_AFAR_LONG	(1u << 22)
+#define LANG_AFAR_APART 44 /* bits of an address; those above tell arrays of other memory */
 
 struct lang_launch {
 	const struct lang_grid *grid; /* lives as long as the looks */

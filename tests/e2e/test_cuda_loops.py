@@ -66,6 +66,7 @@ GO = {
     "volume": "volume, f8(12, 13, 14), f8(12, 13, 14)",
     "first above": "first_above, f8(50, 30), whole(50), 1.2",
     "a loop behind an element": "edge, f8(100), f8(100)",
+    "two arrays that need each other one way": "bodies, f8(100), f8(100), 0.1",
     "clamp": "clamp, 3 * f8(400), f8(400)",
 }
 
@@ -86,7 +87,7 @@ STAY = {
     "total": ("total, f8(100)", "passes from turn to turn"),
     "running": ("running, f8(100), f8(100)", "1 turn apart"),
     "gathered": ("gathered, f8(100), numpy.arange(99, -1, -1), f8(100)", "not proven to lie inside"),
-    "bodies": ("bodies, f8(100), f8(100), 0.1", "writes several arrays and reads one of them"),
+    "exchange": ("exchange, f8(100), f8(100)", "need each other"),
 }
 
 

@@ -167,6 +167,13 @@ def edge(x, y):
 
 
 @braze.jit
+def bodies(x, v, dt):
+    for i in range(len(x)):
+        v[i] = v[i] - x[i] * dt
+        x[i] = x[i] + v[i] * dt
+
+
+@braze.jit
 def both(a, b, first, second):
     for i in range(len(a)):
         b[i] = first
@@ -197,8 +204,8 @@ def gathered(x, at, y):
 
 
 @braze.jit
-def bodies(x, v, dt):
+def exchange(x, y):
     for i in range(len(x)):
-        v[i] = v[i] - x[i] * dt
-        x[i] = x[i] + v[i] * dt
-
+        t = x[i]
+        x[i] = y[i]
+        y[i] = t
