@@ -24,12 +24,8 @@ struct asked {
 static enum status check(const char *text, struct err *err)
 {
 	struct lang_program *p = NULL;
-	struct lang_tree *tree = NULL;
-	enum status st = lang_parse(&tree, text, strlen(text), err);
+	enum status st = lang_program_of_text(&p, text, strlen(text), err);
 
-	if (!st)
-		st = lang_check(&p, tree, err);
-	free(tree);
 	lang_free(p);
 	return st;
 }

@@ -43,6 +43,7 @@
 #define LIMIT_GRIDS		4096	    /* loops of kernels that a session defines */
 #define LIMIT_GRID_TEXT		(48u << 10) /* bytes of each one's text, with the 0 */
 #define LIMIT_GRID_ARRAYS	30	    /* of each */
+#define LIMIT_GRID_HINT		62	    /* the logarithm of how many instructions it does */
 #define LIMIT_TICKET_LOAD	(1u << 16)  /* waits, and versions waited for, of a client */
 #define LIMIT_PENDING_OPS	4096	    /* pending ops that force a cut */
 #define LIMIT_PENDING_HARD	(1u << 20)  /* pending ops that end a connection */

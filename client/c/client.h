@@ -259,7 +259,8 @@ struct braze_session {
 	struct watching watching;
 	uint32_t ndevice;
 	uint8_t offers[LIMIT_DEVICES + 2]; /* bits of enum offer, by `device` */
-	struct grid_names *grids;	   /* kernels' loops that it was told of; NULL: none */
+	uint64_t connection;		   /* of this process, which no other one of it has, ... */
+	uint32_t ngrid;			   /* ... and how many of kernels' loops it was told of */
 	uint32_t minor;			   /* of the daemon's protocol */
 	char asked[LIMIT_DEVICE_NAME];	   /* device when connecting; "" for none */
 	char device_name[LIMIT_DEVICES][LIMIT_DEVICE_NAME];

@@ -22,9 +22,7 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	struct braze_kernel *k = calloc(1, sizeof *k);
 	struct err *err = err_of(error);
 	struct lang_program *program = NULL;
-	struct lang_tree *tree = NULL;
 	enum status st = OK;
-	static _Atomic uint64_t serials;
 
 	if (!k || kernel_code_open(k, text, length))
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
@@ -32,12 +30,9 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 		st = err_set(err, E_UNSUPPORTED,
 			     "libbraze-near-*.so, whose loops kernels use, is not there");
 	if (!st)
-		st = lang_parse(&tree, text, length, err);
-	if (!st)
-		st = lang_check(&program, tree, err);
+		st = lang_program_of_text(&program, text, length, err);
 	if (!st)
 		st = lang_link(&k->linked, program, loops->isa, loops->wide, err);
-	free(tree);
 	if (st) {
 		braze_kernel_free(k);
 		return (int)st;
@@ -45,7 +40,6 @@ int braze_kernel_create(braze_kernel **out, const char *text, size_t length, bra
 	lang_join_team(k->linked, &client_team);
 	kernel_code_quicken(k);
 	k->program = lang_program_of(k->linked);
-	k->serial = atomic_fetch_add(&serials, 1) + 1;
 	*out = k;
 	return 0;
 }
@@ -66,6 +60,7 @@ void braze_kernel_free(braze_kernel *k)
 		return;
 	lang_unlink(k->linked);
 	lang_looks_free(&k->looks);
+	free(k->told);
 	free(atomic_load(&k->loops));
 	kernel_code_close(k);
 	free(k);

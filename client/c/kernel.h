@@ -30,10 +30,11 @@ struct braze_kernel {
 	_Atomic int64_t longest_us; /* of its runs, */
 	_Atomic int64_t spent_us;   /* and all of them together */
 	_Atomic(char *) loops;	    /* what the last call knew of them; NULL: nothing */
-	uint64_t serial;	    /* of this kernel, which no other one gets */
 	_Atomic bool sending;	    /* somebody looks whether its loops can be a GPU's; */
 	struct lang_looks looks;    /* who does has these, */
-	char afar[224];		    /* and says so in a line, where explanations are wanted */
+	struct kernel_told *told;   /* and loops that daemons were told of, */
+	unsigned ntold;
+	char afar[224]; /* and says so in a line, where explanations are wanted */
 };
 
 /* A number as the parameter's type takes it. */
@@ -45,8 +46,6 @@ braze_scalar kernel_number(const union lang_reg *r, unsigned type);
 bool kernel_explains(void);
 void kernel_explain(struct braze_kernel *k, const struct lang_array *array,
 		    const union lang_reg *scalar);
-/* The connection that was told of loops is over. */
-void kernel_send_forget(struct braze_session *s);
 
 /* Machine code from its first run on, unless the environment wants it interpreted. */
 void kernel_code_quicken(struct braze_kernel *k);

@@ -16,26 +16,12 @@
 #include "lang/lang_order.h"
 #include "lock.h"
 
-#define HINT_MOST 62 /* powers of two that a daemon takes for the work of a loop */
-
-/* What the daemon of this connection was told. */
-struct told {
-	uint64_t kernel; /* serial */
-	uint32_t range;
+/* That a daemon was told of. */
+struct kernel_told {
+	uint64_t connection;
+	uint32_t number, range;
 	uint8_t levels, fast, only;
 };
-struct grid_names {
-	unsigned n, cap;
-	struct told *told; /* number k + 1 is told[k] */
-};
-
-void kernel_send_forget(struct braze_session *s)
-{
-	if (s->grids)
-		free(s->grids->told);
-	free(s->grids);
-	s->grids = NULL;
-}
 
 /* ---- May it be? ---- */
 
@@ -115,61 +101,67 @@ static int take(struct sending *x, const braze_kernel_arg *args, braze_error *er
 
 /* ---- Telling of loops ---- */
 
-static bool is_told(const struct told *t, const struct braze_kernel *k, const struct lang_grid *g)
+/* NULL: it was not. */
+static const struct kernel_told *told_of(const struct sending *x, const struct lang_grid *g)
 {
-	return t->kernel == k->serial && t->range == g->range && t->levels == g->levels &&
-	       t->fast == g->fast && t->only == g->only;
+	for (unsigned k = 0; k < x->kernel->ntold; k++) {
+		const struct kernel_told *t = &x->kernel->told[k];
+
+		if (t->connection == x->session->connection && t->range == g->range &&
+		    t->levels == g->levels && t->fast == g->fast && t->only == g->only)
+			return t;
+	}
+	return NULL;
 }
 
-static struct grid_names *names_of(struct braze_session *s)
+/* A place behind those that were; NULL: no memory. */
+static struct kernel_told *next_told(struct braze_kernel *k)
 {
-	struct grid_names *all = s->grids;
+	unsigned n = k->ntold;
+	struct kernel_told *more = k->told;
 
-	if (!all)
-		all = s->grids = calloc(1, sizeof *all);
-	if (all && all->n == all->cap) {
-		unsigned cap = all->cap ? 2 * all->cap : 16;
-		struct told *more = realloc(all->told, cap * sizeof *more);
-
-		if (!more)
-			return NULL;
-		all->told = more;
-		all->cap = cap;
-	}
-	return all;
+	if (!(n & (n - 1))) /* it has room up to a power of two */
+		more = realloc(k->told, (n ? 2 * n : 1) * sizeof *more);
+	if (more)
+		k->told = more;
+	return more ? &more[k->ntold] : NULL;
 }
 
 /* The session's number of the grid, which the daemon knows from then on. */
 static enum status tell(uint32_t *number, struct sending *x, const struct lang_grid *g,
 			struct err *err)
 {
-	struct braze_session *s = x->session;
-	struct grid_names *all = names_of(s);
+	const struct kernel_told *before = told_of(x, g);
+	struct kernel_told *now = before ? NULL : next_told(x->kernel);
 	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
 	Braze__Wire__Grid m = BRAZE__WIRE__GRID__INIT;
 	enum status st = OK;
 
-	if (!all)
+	if (before) {
+		*number = before->number;
+		return OK;
+	}
+	if (!now)
 		return err_set(err, E_NOMEM, "no memory to tell of a kernel's loop");
-	for (unsigned k = 0; k < all->n; k++)
-		if (is_told(&all->told[k], x->kernel, g)) {
-			*number = k + 1;
-			return OK;
-		}
 	/* The text may need nearly all of a packet. */
-	st = wire_flush(s, err);
+	st = wire_flush(x->session, err);
 	if (st)
 		return st;
-	m.number = *number = all->n + 1;
+	m.number = *number = ++x->session->ngrid;
 	m.text = x->kernel->text;
 	m.range = g->range;
 	m.levels = g->levels;
 	m.fast = g->fast;
 	m.only = g->only;
 	r.grid = &m;
-	all->told[all->n++] = (struct told){x->kernel->serial, g->range, (uint8_t)g->levels,
-					    (uint8_t)g->fast, (uint8_t)g->only};
-	return wire_send(s, &r, err);
+	*now = (struct kernel_told){.connection = x->session->connection,
+				    .number = *number,
+				    .range = g->range,
+				    .levels = (uint8_t)g->levels,
+				    .fast = (uint8_t)g->fast,
+				    .only = (uint8_t)g->only};
+	x->kernel->ntold++;
+	return wire_send(x->session, &r, err);
 }
 
 /* ---- Recording ---- */
@@ -178,7 +170,7 @@ static unsigned log2_of(uint64_t work)
 {
 	unsigned n = work ? 63u - (unsigned)__builtin_clzll(work) : 0;
 
-	return n < HINT_MOST ? n : HINT_MOST;
+	return n < LIMIT_GRID_HINT ? n : LIMIT_GRID_HINT;
 }
 
 static void record_value(struct braze_session *s, unsigned type, const union lang_reg *v)
@@ -225,8 +217,7 @@ static enum status record(struct sending *x, const struct lang_afar *a, const st
 /* Are all loops of a form that the daemon takes, and not too many for it in any case? */
 static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 {
-	const struct grid_names *told = x->session->grids;
-	unsigned most = (told ? told->n : 0) + LANG_AFAR_LOOPS * LANG_ORDER_MOST;
+	uint32_t most = x->session->ngrid + LANG_AFAR_LOOPS * LANG_ORDER_MOST;
 	struct shape_loops loops = {0};
 	bool fine = x->narray <= LIMIT_GRID_ARRAYS && most <= LIMIT_GRIDS;
 	uint32_t at = 0;

@@ -18,7 +18,6 @@
 #include "array.h"
 #include "connect.h"
 #include "lock.h"
-#include "kernel.h"
 #include "lost.h"
 #include "near.h"
 #include "op_table.h"
@@ -155,7 +154,6 @@ static void destroy(struct braze_session *s)
 	free(s->environment);
 	free(s->free_ids);
 	free(s->profile);
-	kernel_send_forget(s);
 	watch_end(s);
 	near_close(s);
 	pthread_mutex_destroy(&s->sock);
@@ -257,9 +255,11 @@ static enum status try_connect(struct braze_session **out, const struct braze_op
 			       struct err *err)
 {
 	struct braze_session *s = calloc(1, sizeof(*s));
+	static _Atomic uint64_t connections;
 
 	if (!s)
 		return err_set(err, E_NOMEM, "no memory for a session");
+	s->connection = atomic_fetch_add(&connections, 1) + 1;
 	s->fd = -1;
 	spin_time(&s->spin_ns, getenv("BRAZE_SPIN_US"));
 	s->refs = 1;
@@ -396,7 +396,8 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->ndevice = fresh->ndevice;
 	s->minor = fresh->minor;
 	memset(s->offers, 0, sizeof(s->offers));
-	kernel_send_forget(s);
+	s->connection = fresh->connection;
+	s->ngrid = 0;
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));
 	s->hello_flags = fresh->hello_flags;
 	s->loops = fresh->loops;

@@ -30,7 +30,7 @@ enum status grid_check(const struct plan_call *c, struct err *err)
 {
 	const struct call_operand *first = &c->operand[0], *last = &c->operand[c->noperand - 1u];
 
-	if (!c->grid || c->op != OP_GRID || c->hint > GRID_HINT_MOST || c->nscalar > CALL_SCALARS)
+	if (!c->grid || c->op != OP_GRID || c->hint > LIMIT_GRID_HINT || c->nscalar > CALL_SCALARS)
 		return err_set(err, E_INTERNAL, "loop %u, %u numbers", c->grid, c->nscalar);
 	if (c->noperand < 2 || grid_arrays(c) > LIMIT_GRID_ARRAYS || first->dtype != c->dtype ||
 	    memcmp(first, last, sizeof *first) != 0)

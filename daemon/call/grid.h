@@ -14,9 +14,8 @@
 
 #include "call.h"
 
-#define GRID_HINT_MOST 62 /* of plan_call.hint */
-#define GRID_UNIT      26 /* 2^26 instructions are a unit, */
-#define GRID_CUT       10 /* of which a step has 2^10 at most */
+#define GRID_UNIT 26 /* 2^26 instructions are a unit, */
+#define GRID_CUT  10 /* of which a step has 2^10 at most */
 
 /* call_operand.at: of axis k the loop in the four bits from 4 k on; above them how many axes. */
 static inline int64_t grid_at(uint32_t loops, unsigned axes)
@@ -52,6 +51,12 @@ static inline unsigned grid_arrays(const struct plan_call *c)
 static inline unsigned grid_operand(unsigned x, unsigned only)
 {
 	return x == only ? 0 : x < only ? x + 1 : x;
+}
+
+/* The other way round. */
+static inline unsigned grid_array(unsigned operand, unsigned only)
+{
+	return operand ? operand - (operand <= only) : only;
 }
 
 _Static_assert(LIMIT_GRID_ARRAYS < CALL_OPERANDS, "the written array is there twice");

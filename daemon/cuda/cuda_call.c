@@ -129,13 +129,14 @@ static void shape(struct slice *x)
 
 /* ---- Operands ---- */
 
-static uint64_t bits_of(const struct plan_call *c, unsigned x, uint64_t base)
+enum status cuda_call_aligned(const struct cuda_called *c, unsigned x, struct err *err)
 {
-	uint64_t bits = base;
+	const struct call_operand *o = &c->call.operand[x];
+	uint64_t bits = c->base[x];
 
-	for (unsigned l = 0; l < c->nloop; l++)
-		bits |= c->extent[l] > 1 ? (uint64_t)c->operand[x].stride[l] : 0;
-	return bits;
+	for (unsigned l = 0; l < c->call.nloop; l++)
+		bits |= c->call.extent[l] > 1 ? (uint64_t)o->stride[l] : 0;
+	return cuda_launch_aligned(x, o->dtype, bits, err);
 }
 
 /* Where the operands lie, and the bytes of each that the call touches. */
@@ -203,9 +204,7 @@ static enum status launch(struct slice *x, struct cuda_run *run, uint32_t i, uns
 
 	if (!blocks)
 		return OK;
-	l->patient = true; /* it may still be loading */
-	st = cuda_code_entry(&f.function, run->kernel[i], (enum cuda_entry)entry, err);
-	l->patient = false;
+	st = cuda_step_entry(&f.function, run, i, (enum cuda_entry)entry, err);
 	if (st != OK)
 		return st;
 	f.grid = (uint32_t)(blocks < most ? blocks : most);
@@ -261,8 +260,7 @@ static enum status aim(struct slice *x, struct cuda_run *run, uint32_t i,
 	memcpy(x->range, c->range, c->noperand * sizeof *c->range);
 	for (unsigned k = 0; k < c->noperand; k++) {
 		const struct call_operand *o = &c->call.operand[k];
-		enum status st =
-			cuda_launch_aligned(k, o->dtype, bits_of(&c->call, k, c->base[k]), err);
+		enum status st = cuda_call_aligned(c, k, err);
 
 		if (st != OK)
 			return st;

@@ -11,18 +11,6 @@
 #define WAVES	  2 /* of blocks, at most */
 #define TURN_WORK 4 /* instructions of a turn, at least */
 
-/* A GPU faults where an element does not lie on a multiple of its size. */
-static enum status check_place(const struct cuda_called *c, unsigned x, struct err *err)
-{
-	const struct call_operand *o = &c->call.operand[x];
-	uint64_t bits = c->base[x];
-
-	for (unsigned k = 0; k < grid_axes(o); k++)
-		if (c->call.extent[grid_loop(o, k)] > 1)
-			bits |= (uint64_t)o->stride[grid_loop(o, k)];
-	return cuda_launch_aligned(x, o->dtype, bits, err);
-}
-
 /* The words of an operand's array. */
 static unsigned put_array(uint64_t *word, const struct cuda_called *c, unsigned x)
 {
@@ -55,7 +43,7 @@ static enum status put_args(struct cuda_grid_args *a, size_t *bytes, const struc
 	if (words > CUDA_GRID_WORDS)
 		return err_set(err, E_INTERNAL, "step %u: a loop of %u words", s->index, words);
 	for (unsigned x = 0; x < grid_arrays(&c->call); x++) {
-		enum status st = check_place(c, x, err);
+		enum status st = cuda_call_aligned(c, x, err);
 
 		if (st != OK)
 			return st;
@@ -69,8 +57,7 @@ static enum status put_args(struct cuda_grid_args *a, size_t *bytes, const struc
 enum status cuda_grid_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			   struct err *err)
 {
-	struct cuda_lane *l = run->lane;
-	uint64_t most = (uint64_t)l->c->units * CUDA_BLOCKS_PER_UNIT * WAVES;
+	uint64_t most = (uint64_t)run->lane->c->units * CUDA_BLOCKS_PER_UNIT * WAVES;
 	uint64_t blocks = c->elements / (TURN_WORK * CUDA_THREADS) + 1;
 	struct cuda_grid_args args;
 	struct cuda_shot_facts f = {
@@ -85,9 +72,7 @@ enum status cuda_grid_step(struct cuda_run *run, uint32_t i, const struct cuda_c
 		st = cuda_step_word(&args.error, run, i, err);
 	if (st != OK)
 		return st;
-	l->patient = true; /* it may still be loading */
-	st = cuda_code_entry(&f.function, run->kernel[i], ENTRY_bz_grid, err);
-	l->patient = false;
+	st = cuda_step_entry(&f.function, run, i, ENTRY_bz_grid, err);
 	if (st != OK)
 		return st;
 	f.grid = (uint32_t)(blocks < most ? blocks : most);

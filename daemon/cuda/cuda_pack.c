@@ -74,9 +74,7 @@ static enum status launch(struct cuda_run *run, uint32_t i, enum cuda_entry entr
 	if (!run->kernel[i])
 		return err_set(err, E_INTERNAL, "step %u names kernel %u, which is not known",
 			       run->step[i]->index, run->step[i]->kernel);
-	l->patient = true; /* it may still be loading */
-	st = cuda_code_entry(&function, run->kernel[i], entry, err);
-	l->patient = false;
+	st = cuda_step_entry(&function, run, i, entry, err);
 	if (st == OK)
 		st = cuda_issue_room(l, 1, err);
 	if (st != OK)

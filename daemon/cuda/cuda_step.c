@@ -209,6 +209,17 @@ enum status cuda_step_word(uint64_t *out, struct cuda_run *run, uint32_t i, stru
 	return OK;
 }
 
+enum status cuda_step_entry(CUfunction *out, struct cuda_run *run, uint32_t i,
+			    enum cuda_entry entry, struct err *err)
+{
+	enum status st = OK;
+
+	run->lane->patient = true; /* it may still be loading */
+	st = cuda_code_entry(out, run->kernel[i], entry, err);
+	run->lane->patient = false;
+	return st;
+}
+
 /* A nest's step as it is aimed. */
 struct aim {
 	struct cuda_step step;
@@ -237,9 +248,7 @@ static enum status collect(struct cuda_run *run, uint32_t i, struct aim *a, stru
 		struct cuda_launch item = a->launches.item[x];
 		enum status st = OK;
 
-		lane->patient = true; /* it may still be loading */
-		st = cuda_code_entry(&f.function, run->kernel[i], item.entry, err);
-		lane->patient = false;
+		st = cuda_step_entry(&f.function, run, i, item.entry, err);
 		if (st != OK)
 			return st;
 		cuda_tune_shape(run, i, &a->launches, x, a->block, a->bytes, &item);

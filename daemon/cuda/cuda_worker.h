@@ -584,6 +584,8 @@ struct cuda_called {
 	int64_t lo, hi;	   /* units */
 	uint64_t elements; /* of all of them */
 };
+/* A GPU faults where an element does not lie on a multiple of its size. */
+enum status cuda_call_aligned(const struct cuda_called *c, unsigned x, struct err *err) MUST_USE;
 enum status cuda_matmul_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
 			     struct err *err) MUST_USE;
 enum status cuda_fourier_step(struct cuda_run *run, uint32_t i, const struct cuda_called *c,
@@ -617,6 +619,9 @@ void cuda_step_follow(struct cuda_run *run, uint32_t i, const struct cuda_shot_f
 /* Memory for the step's partial results, until its launches are done. */
 enum status cuda_step_part(uint64_t *out, struct cuda_run *run, uint32_t i, uint64_t bytes,
 			   struct err *err) MUST_USE;
+/* An entry of the step's kernel, which may have to be waited for. */
+enum status cuda_step_entry(CUfunction *out, struct cuda_run *run, uint32_t i,
+			    enum cuda_entry entry, struct err *err) MUST_USE;
 /* Words of the run's errors that a step has; the one of a library step. */
 uint32_t cuda_step_words(const struct cuda_run *run, uint32_t i);
 enum status cuda_step_word(uint64_t *out, struct cuda_run *run, uint32_t i,

@@ -38,7 +38,7 @@ struct grid {
 	const struct lang_program *p;
 	uint8_t *seen;	       /* [instruction]: it is written, */
 	bool *target, *start;  /* somebody goes to it; it begins a function */
-	uint8_t *type, *array; /* [register]: NO_TYPE; of an address the array */
+	uint8_t *type, *array; /* [register]: NO_TYPE; of lang_grid_places */
 	bool *shared;	       /* [register]: functions name it */
 	const union lang_reg **constant;
 	uint32_t end[LANG_LEVELS]; /* CODE_LOOP of each level */
@@ -98,8 +98,6 @@ static void look(struct grid *e)
 			name(e, at, r, type);
 		for (unsigned k = 0; lang_makes(&r, &type, i, k); k++)
 			name(e, at, r, type);
-		if (i->code == CODE_PLACE)
-			e->array[i->d] = (uint8_t)i->a;
 		if (i->code == CODE_CALL)
 			e->start[i->d] = true;
 		if (lang_jumps(i))
@@ -470,11 +468,9 @@ static void open(struct grid *e)
 	e->target = xcalloc(p->ncode + 1, sizeof *e->target);
 	e->start = xcalloc(p->ncode, sizeof *e->start);
 	e->type = xmalloc(p->nreg);
-	e->array = xmalloc(p->nreg);
 	e->shared = xcalloc(p->nreg, sizeof *e->shared);
 	e->constant = xcalloc(p->nreg, sizeof *e->constant);
 	memset(e->type, NO_TYPE, p->nreg);
-	memset(e->array, NO_TYPE, p->nreg);
 	for (unsigned k = 0; k < e->g->levels; k++)
 		e->end[k] = lang_nest_end(p, e->g->level[k]);
 }
@@ -510,8 +506,11 @@ static char *whole(struct grid *e)
 enum status emit_cuda_grid(char **out, const struct lang_grid *g, struct err *err)
 {
 	struct grid e = {.g = g, .p = g->program, .seen = lang_grid_code(g)};
-	enum status st = e.seen ? OK : err_set(err, E_NOMEM, "no memory for a loop");
+	enum status st = OK;
 
+	e.array = e.seen ? lang_grid_places(g, e.seen) : NULL;
+	if (!e.array)
+		st = err_set(err, E_NOMEM, "no memory for a loop");
 	open(&e);
 	if (!st)
 		st = check(&e, err);

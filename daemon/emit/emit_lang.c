@@ -650,17 +650,6 @@ const char *emit_lang_prologue(void)
 	return kernel_text_lang_h;
 }
 
-static enum status parse(struct lang_program **out, const char *text, size_t bytes, struct err *err)
-{
-	struct lang_tree *tree = NULL;
-	enum status st = lang_parse(&tree, text, bytes, err);
-
-	if (!st)
-		st = lang_check(out, tree, err);
-	free(tree);
-	return st;
-}
-
 /* False: no memory. */
 static bool prepare(struct lane *e, struct lang_program *p)
 {
@@ -723,7 +712,7 @@ static void finish(struct lane *e)
 enum status emit_lang_source(char **out, const char *text, size_t bytes, struct err *err)
 {
 	struct lang_program *p = NULL;
-	enum status st = parse(&p, text, bytes, err);
+	enum status st = lang_program_of_text(&p, text, bytes, err);
 	struct lane e = {{NULL, 0, 0}};
 
 	if (st)

@@ -10,7 +10,6 @@
 #define BUCKETS 1024
 
 _Static_assert(LANG_LIVE <= CALL_SCALARS, "a step has room for what comes in");
-_Static_assert(LANG_GRID_ARRAYS == LIMIT_GRID_ARRAYS, "clients know how many arrays it may have");
 
 struct grids {
 	struct grid *by_words[BUCKETS], *by_number[BUCKETS];
@@ -43,13 +42,10 @@ static bool same(const struct grid_words *a, const struct grid_words *b)
 enum status grid_program(struct lang_program **p, struct lang_grid *out, const struct grid_words *w,
 			 struct err *err)
 {
-	struct lang_tree *tree = NULL;
-	enum status st = lang_parse(&tree, w->text, strlen(w->text), err);
+	enum status st;
 
 	*p = NULL;
-	if (!st)
-		st = lang_check(p, tree, err);
-	free(tree);
+	st = lang_program_of_text(p, w->text, strlen(w->text), err);
 	if (!st)
 		st = lang_grid_of(out, *p, w->range, w->levels, w->fast, w->only, err);
 	if (st) {
@@ -191,7 +187,7 @@ void grid_unref(struct grid *g)
 
 bool grid_fits(const struct grid *g, unsigned i, bool array, unsigned dtype, unsigned rank)
 {
-	unsigned x = i ? i - (i <= g->is.only) : g->is.only;
+	unsigned x = grid_array(i, g->is.only);
 
 	if (i < g->narray)
 		return array && dtype == g->dtype[x] && rank == g->rank[x];

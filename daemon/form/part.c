@@ -449,7 +449,7 @@ static enum status check_grid(const struct check *c, unsigned k)
 			return err_set(c->err, E_INTERNAL, "part op %u: an array behind numbers",
 				       k);
 	if (!n || n > LIMIT_GRID_ARRAYS || o->nin - n > CALL_SCALARS || !o->axes ||
-	    o->dtype > GRID_HINT_MOST)
+	    o->dtype > LIMIT_GRID_HINT)
 		return err_set(c->err, E_INTERNAL, "part op %u: loop %u of %u arrays", k, o->axes,
 			       n);
 	part_view(&v, c->p, &in[0]);

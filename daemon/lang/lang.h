@@ -211,6 +211,9 @@ struct lang_program {
 
 enum status lang_check(struct lang_program **out, const struct lang_tree *tree,
 		       struct err *err) MUST_USE;
+/* Both, of a text. */
+enum status lang_program_of_text(struct lang_program **out, const char *text, size_t bytes,
+				 struct err *err) MUST_USE;
 void lang_free(struct lang_program *p); /* NULL is fine */
 /* The program as lines for people, to be freed with free(); NULL: no memory. */
 char *lang_print(const struct lang_program *p);
@@ -222,6 +225,20 @@ struct lang_array {
 	struct shape shape;
 	int64_t stride[LIMIT_NDIM]; /* bytes */
 };
+
+/* The first and the last address of the elements' bytes, `bytes` each; of none: of the place of
+ * one. */
+static inline void lang_array_ends(const char **first, const char **last,
+				   const struct lang_array *x, unsigned bytes)
+{
+	*first = *last = x->at;
+	for (unsigned k = 0; k < x->shape.ndim; k++) {
+		int64_t far = x->shape.dim[k] ? (x->shape.dim[k] - 1) * x->stride[k] : 0;
+
+		*(far < 0 ? first : last) += far;
+	}
+	*last += bytes - 1;
+}
 
 struct lang_kernel;
 /* Not 0: end the run with E_CANCELLED. */

@@ -99,22 +99,10 @@ static bool may_be_refuted(const struct lang_program *p, const struct lang_grid 
 	return false;
 }
 
-/* The first and the last address of the array's bytes. */
-static void reach(uintptr_t *low, uintptr_t *high, const struct lang_array *x, unsigned bytes)
-{
-	*low = *high = (uintptr_t)x->at;
-	for (unsigned k = 0; k < x->shape.ndim; k++) {
-		int64_t far = x->shape.dim[k] ? (x->shape.dim[k] - 1) * x->stride[k] : 0;
-
-		*(far < 0 ? low : high) += (uintptr_t)far;
-	}
-	*high += bytes - 1;
-}
-
 /* Of each array the first one with which it may share memory, by way of others, too. */
 static void find_memory(uint8_t *memory, const struct run *r)
 {
-	uintptr_t low[LANG_PARAMS], high[LANG_PARAMS];
+	const char *low[LANG_PARAMS], *high[LANG_PARAMS];
 	const struct lang_program *p = r->program;
 	unsigned n = 0;
 
@@ -122,7 +110,8 @@ static void find_memory(uint8_t *memory, const struct run *r)
 		if (!p->param[k].rank)
 			continue;
 		memory[n] = (uint8_t)n;
-		reach(&low[n], &high[n], &r->array[n], dtype_row(p->param[k].type)->bytes);
+		lang_array_ends(&low[n], &high[n], &r->array[n],
+				dtype_row(p->param[k].type)->bytes);
 		n++;
 	}
 	for (unsigned a = 0; a < n; a++)
@@ -134,14 +123,6 @@ static void find_memory(uint8_t *memory, const struct run *r)
 			for (unsigned k = 0; k < n; k++)
 				memory[k] = memory[k] == from ? to : memory[k];
 		}
-}
-
-static void make_grid(struct lang_looked *x, const struct lang_program *p, unsigned array)
-{
-	const struct lang_levels *l = &x->levels;
-
-	if (!lang_grid_of(&x->grid[x->ngrid], p, x->range, l->levels, l->fast, array, &x->err))
-		x->ngrid++;
 }
 
 /* One for each array, in an order in which they can be done. */
@@ -164,8 +145,11 @@ static void make_grids(struct machine *m, struct lang_looked *x)
 		return;
 	if (order.why)
 		err_set(&x->err, E_UNSUPPORTED, "%s", order.why);
-	for (unsigned k = 0; k < order.n && !x->err.code; k++)
-		make_grid(x, p, order.array[k]);
+	/* All else of a grid is the same, whichever array it writes. */
+	for (; x->ngrid < order.n; x->ngrid++) {
+		x->grid[x->ngrid] = any;
+		x->grid[x->ngrid].only = order.array[x->ngrid];
+	}
 	if (!x->err.code && may_be_refuted(p, &any, x->levels.nest.end))
 		err_set(&x->err, E_UNSUPPORTED, "it claims what may not hold");
 }
@@ -230,8 +214,6 @@ static void add(struct machine *m, const struct lang_grid *g, uint64_t work)
 	o->launch[o->n++] = (struct lang_launch){g, o->nvalue, work};
 	for (unsigned k = 0; k < g->nlive; k++)
 		o->value[o->nvalue++] = m->run.reg[g->live[k]];
-	if (__builtin_add_overflow(o->work, work, &o->work))
-		o->work = UINT64_MAX;
 }
 
 /* The registers of the loop's own numbers, before its first turn, as its last one leaves them. */
@@ -357,11 +339,7 @@ bool lang_afar_of(struct lang_afar *out, struct lang_looks *looks, const struct 
 	m.run.reg = reg;
 	m.run.err = &m.err;
 	lang_flatten(m.array, &m.run);
-	for (uint32_t i = 0; i < p->nconst; i++)
-		reg[p->constant[i].reg] = p->constant[i].value;
-	for (unsigned i = 0; i < p->nparam; i++)
-		if (!p->param[i].rank)
-			reg[p->param[i].reg] = *scalar++;
+	lang_registers(reg, p, scalar);
 	if (go(&m))
 		for (unsigned i = 0; i < p->nresult; i++)
 			result[i] = reg[p->param[p->nparam + i].reg];

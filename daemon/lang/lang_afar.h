@@ -38,7 +38,6 @@ struct lang_afar {
 	struct lang_launch *launch;
 	uint32_t nvalue, cap_value;
 	union lang_reg *value;
-	uint64_t work; /* of all */
 	/* Why there is no list, and in which line of the text; "": there is one. */
 	char why[160];
 	uint32_t line;

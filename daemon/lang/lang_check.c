@@ -515,3 +515,15 @@ enum status lang_check(struct lang_program **out, const struct lang_tree *tree, 
 		*err = own;
 	return st;
 }
+
+enum status lang_program_of_text(struct lang_program **out, const char *text, size_t bytes,
+				 struct err *err)
+{
+	struct lang_tree *tree = NULL;
+	enum status st = lang_parse(&tree, text, bytes, err);
+
+	if (!st)
+		st = lang_check(out, tree, err);
+	free(tree);
+	return st;
+}

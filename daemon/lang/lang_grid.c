@@ -15,7 +15,6 @@
 #define LIVE_WRITTEN  1u
 #define LIVE_READ     2u
 #define LIVE_CONSTANT 4u
-#define NO_ARRAY      0xff
 
 /* ---- The instructions that turns come to ---- */
 
@@ -133,6 +132,19 @@ uint8_t *lang_grid_code(const struct lang_grid *g)
 	return reach_of(&seen, g->program, g->range, NULL) ? NULL : seen;
 }
 
+uint8_t *lang_grid_places(const struct lang_grid *g, const uint8_t *seen)
+{
+	const struct lang_program *p = g->program;
+	uint8_t *array = malloc(p->nreg + 1);
+
+	if (array)
+		memset(array, LANG_NO_ARRAY, p->nreg + 1);
+	for (uint32_t at = 0; array && at < p->ncode; at++)
+		if (seen[at] && p->code[at].code == CODE_PLACE)
+			array[p->code[at].d] = (uint8_t)p->code[at].a;
+	return array;
+}
+
 /* ---- Loops directly inside each other ---- */
 
 /* May threads do it once more for each loop inside: does it fail nowhere and touch no memory? */
@@ -233,13 +245,13 @@ static bool touches(struct live *l, const struct lang_ins *i)
 
 	if (i->code == CODE_PLACE) {
 		if (!is_array(l->p, &x, i->a) || i->c != x->rank ||
-		    (l->array[at] != NO_ARRAY && l->array[at] != i->a))
+		    (l->array[at] != LANG_NO_ARRAY && l->array[at] != i->a))
 			return false;
 		l->array[at] = (uint8_t)i->a;
 	} else if (i->code == CODE_LENGTH) {
 		return is_array(l->p, &x, i->a) && i->b < x->rank;
 	} else if (i->code == CODE_LOAD || i->code == CODE_STORE) {
-		return l->array[at] != NO_ARRAY && is_array(l->p, &x, l->array[at]) &&
+		return l->array[at] != LANG_NO_ARRAY && is_array(l->p, &x, l->array[at]) &&
 		       i->type == x->type;
 	}
 	return true;
@@ -270,7 +282,7 @@ static enum status find_live(struct live *l, struct lang_grid *g, struct err *er
 	const struct lang_ins *outer = &p->code[g->range];
 	bool fine = true;
 
-	memset(l->array, NO_ARRAY, p->nreg);
+	memset(l->array, LANG_NO_ARRAY, p->nreg);
 	for (uint32_t k = 0; k < p->nconst; k++)
 		l->how[p->constant[k].reg] = LIVE_CONSTANT;
 	for (uint32_t at = 0; at < p->ncode && fine; at++)
@@ -374,8 +386,8 @@ static enum status check(const struct lang_program *p, uint32_t range, unsigned 
 		return err_set(err, E_INVALID, "%u levels of loops, %u the fast one", levels, fast);
 	if (!is_array(p, &array, only) || !(array->access & ACCESS_OUT))
 		return err_set(err, E_INVALID, "there is no array %u that is written", only);
-	if (p->narray > LANG_GRID_ARRAYS)
-		return err_set(err, E_LIMIT, "a loop over more than %u arrays", LANG_GRID_ARRAYS);
+	if (p->narray > LIMIT_GRID_ARRAYS)
+		return err_set(err, E_LIMIT, "a loop over more than %u arrays", LIMIT_GRID_ARRAYS);
 	return OK;
 }
 
@@ -507,7 +519,7 @@ bool lang_grid_levels(struct lang_levels *out, const struct lang_program *p,
 
 	memset(out, 0, sizeof *out);
 	/* What no thread can do has no levels; why is lang_grid_of's to say. */
-	if (p->narray > LANG_GRID_ARRAYS || reach_of(&seen, p, range, NULL))
+	if (p->narray > LIMIT_GRID_ARRAYS || reach_of(&seen, p, range, NULL))
 		return lang_nest_of(&out->nest, p, loops, range, reg, array);
 	l.seen = seen;
 	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, false, look_at_levels, &l);

@@ -15,11 +15,11 @@
 
 #include "lang_nest.h"
 
-#define LANG_LEVELS	 3
-#define LANG_LIVE	 40    /* registers that come in */
-#define LANG_GRID_ARRAYS 30    /* of the program */
-#define LANG_GRID_WORDS	 480   /* of arrays and registers (contract/cuda_abi.h) */
-#define LANG_GRID_CODE	 8192u /* instructions of a turn, each function wherever it is called */
+#define LANG_LEVELS	3
+#define LANG_LIVE	40 /* registers that come in */
+#define LANG_NO_ARRAY	0xff
+#define LANG_GRID_WORDS 480   /* of arrays and registers (contract/cuda_abi.h) */
+#define LANG_GRID_CODE	8192u /* instructions of a turn, each function wherever it is called */
 
 struct lang_grid {
 	const struct lang_program *program;
@@ -43,6 +43,9 @@ unsigned lang_grid_words(const struct lang_grid *g);
 /* [instruction]: does a turn come to it, also within functions?  malloc'ed; NULL: no memory.  Of
  * loops that may be one only what they are apart is. */
 uint8_t *lang_grid_code(const struct lang_grid *g);
+/* [register]: the array in which an address lies, LANG_NO_ARRAY of what is none; seen: of
+ * lang_grid_code.  malloc'ed; NULL: no memory. */
+uint8_t *lang_grid_places(const struct lang_grid *g, const uint8_t *seen);
 
 struct lang_levels {
 	/* Loops from the outermost on whose turns are independent; 0: not even its are.  Of these

@@ -32,14 +32,6 @@ static const struct step *step_apart(struct run *r, const struct step *s)
 	return s[1].to;
 }
 
-/* Each address is of one array (lang_grid_of): array[register]. */
-static void find_places(uint8_t *array, const struct lang_program *p, const uint8_t *seen)
-{
-	for (uint32_t at = 0; at < p->ncode; at++)
-		if (seen[at] && p->code[at].code == CODE_PLACE)
-			array[p->code[at].d] = (uint8_t)p->code[at].a;
-}
-
 static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uint8_t *array)
 {
 	const struct lang_program *p = r->grid.program;
@@ -64,7 +56,7 @@ enum status lang_grid_link(struct lang_grid_run **out, struct lang_program *p,
 			   const struct tier0_isa *wide, struct err *err)
 {
 	struct lang_grid_run *r = calloc(1, sizeof *r);
-	uint8_t *seen = lang_grid_code(g), *array = calloc(p->nreg + 1, 1);
+	uint8_t *seen = lang_grid_code(g), *array = seen ? lang_grid_places(g, seen) : NULL;
 	enum status st = OK;
 
 	if (!r || !seen || !array) {
@@ -75,7 +67,6 @@ enum status lang_grid_link(struct lang_grid_run **out, struct lang_program *p,
 		st = lang_link(&r->kernel, p, isa, wide, err);
 	}
 	if (!st) {
-		find_places(array, p, seen);
 		change_steps(r, seen, array);
 		*out = r;
 	} else {
@@ -113,8 +104,7 @@ static enum status begin(struct run *run, const struct lang_grid_run *r,
 	run->reg = calloc(p->nreg + 1, sizeof *run->reg);
 	if (!run->reg)
 		return err_set(err, E_NOMEM, "no memory to run a kernel");
-	for (uint32_t i = 0; i < p->nconst; i++)
-		run->reg[p->constant[i].reg] = p->constant[i].value;
+	lang_registers(run->reg, p, NULL);
 	for (unsigned i = 0; i < r->grid.nlive; i++)
 		run->reg[r->grid.live[i]] = scalar[i];
 	(void)r->kernel->step[r->grid.range].fn(run, &r->kernel->step[r->grid.range]);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define KEY 128 /* numbers of what an answer depends on; of more only the last look is known */
+#define LARGEST 16  /* bytes of an element */
+#define KEY	128 /* numbers of what an answer depends on; of more only the last look is known */
 
 /* No two arrays have bytes in common, so that none of their addresses matters. */
 static bool are_apart(const struct run *r)
@@ -15,15 +16,7 @@ static bool are_apart(const struct run *r)
 	const char *low[KEY], *high[KEY];
 
 	for (unsigned a = 0; a < r->program->narray; a++) {
-		const struct lang_array *x = &r->array[a];
-
-		low[a] = high[a] = x->at;
-		for (int k = 0; k < (int)x->shape.ndim; k++) {
-			int64_t far = (x->shape.dim[k] - 1) * x->stride[k];
-
-			*(far < 0 ? &low[a] : &high[a]) += x->shape.dim[k] ? far : 0;
-		}
-		high[a] += 15; /* bytes of the longest element */
+		lang_array_ends(&low[a], &high[a], &r->array[a], LARGEST);
 		for (unsigned b = 0; b < a; b++)
 			if (low[a] <= high[b] && low[b] <= high[a])
 				return false;

@@ -12,8 +12,6 @@
 
 #include "lang_uses.h"
 
-#define NO_ARRAY 0xff
-
 struct order {
 	struct lang_order *out;
 	const struct lang_grid *g;
@@ -33,17 +31,8 @@ static bool refuse(struct order *o, const char *why)
 
 /* ---- What is stored, and where ---- */
 
-static bool find_arrays(struct order *o, uint64_t written)
+static bool find_written(struct order *o, uint64_t written)
 {
-	for (uint32_t at = 0; at < o->p->ncode; at++) {
-		const struct lang_ins *i = &o->p->code[at];
-
-		if (!o->seen[at] || i->code != CODE_PLACE)
-			continue;
-		if (o->array[i->d] != NO_ARRAY && o->array[i->d] != i->a)
-			return refuse(o, "an address lies in one of several arrays");
-		o->array[i->d] = (uint8_t)i->a;
-	}
 	for (unsigned a = 0; a < o->p->narray; a++) {
 		if (!(written >> a & 1))
 			continue;
@@ -62,7 +51,7 @@ static unsigned written_at(const struct order *o, uint32_t address)
 {
 	unsigned k = 0;
 
-	while (k < o->out->n && (o->array[address] == NO_ARRAY ||
+	while (k < o->out->n && (o->array[address] == LANG_NO_ARRAY ||
 				 o->memory[o->out->array[k]] != o->memory[o->array[address]]))
 		k++;
 	return k < o->out->n ? k : LANG_ORDER_MOST;
@@ -212,13 +201,11 @@ bool lang_order_of(struct lang_order *out, const struct lang_grid *g, uint64_t w
 
 	*out = (struct lang_order){0};
 	o.seen = lang_grid_code(g);
-	o.array = malloc(p->nreg + 1);
+	o.array = o.seen ? lang_grid_places(g, o.seen) : NULL;
 	o.need = calloc(p->nreg + 1, sizeof *o.need);
 	fine = o.seen && o.array && o.need;
-	if (fine) {
-		memset(o.array, NO_ARRAY, p->nreg + 1);
-		(void)(find_arrays(&o, written) && find_order(&o));
-	}
+	if (fine)
+		(void)(find_written(&o, written) && find_order(&o));
 	free(o.seen);
 	free(o.array);
 	free(o.need);

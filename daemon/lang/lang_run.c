@@ -406,6 +406,15 @@ const struct lang_program *lang_program_of(const struct lang_kernel *k)
 
 /* ---- Running ---- */
 
+void lang_registers(union lang_reg *reg, const struct lang_program *p, const union lang_reg *scalar)
+{
+	for (uint32_t i = 0; i < p->nconst; i++)
+		reg[p->constant[i].reg] = p->constant[i].value;
+	for (unsigned i = 0; scalar && i < p->nparam; i++)
+		if (!p->param[i].rank)
+			reg[p->param[i].reg] = *scalar++;
+}
+
 enum status lang_run(const struct lang_kernel *k, const struct lang_array *array,
 		     const union lang_reg *scalar, union lang_reg *result, lang_poll_fn *poll,
 		     void *data, struct err *err)
@@ -424,11 +433,7 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 	r.reg = calloc(p->nreg + 1 + (code ? 0 : lang_early_room(k)), sizeof *r.reg);
 	if (!r.reg)
 		return err_set(err, E_NOMEM, "no memory to run a kernel");
-	for (uint32_t i = 0; i < p->nconst; i++)
-		r.reg[p->constant[i].reg] = p->constant[i].value;
-	for (unsigned i = 0; i < p->nparam; i++)
-		if (!p->param[i].rank)
-			r.reg[p->param[i].reg] = *scalar++;
+	lang_registers(r.reg, p, scalar);
 	if (!code && lang_run_early(&r, lang_closely(&r)))
 		s = NULL;
 	while (!code && s)

@@ -102,6 +102,9 @@ struct lang_frame_of {
 	struct run one; /* and what it sees of a run: clearing one for each took most of its time */
 };
 
+/* Constants, and parameters that are no arrays; scalar: NULL: without them. */
+void lang_registers(union lang_reg *reg, const struct lang_program *p,
+		    const union lang_reg *scalar);
 /* A frame for a run; array: its arrays as code wants them. */
 void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array,
 		    lang_code_fn *code);

@@ -30,6 +30,12 @@ enum status record_imm(struct cursor *k, uint64_t *out) MUST_USE;
 enum status record_shape(struct cursor *k, struct shape *s) MUST_USE;
 enum status record_operand(struct cursor *k, struct source *s) MUST_USE;
 enum status record_count(struct cursor *k, unsigned *n) MUST_USE;
+/* Fills an operand of a node: an array, of which *v is taken over, or, where v is NULL, a number,
+ * as one of `loop`. */
+void record_set_operand(struct operand *o, const struct source *s, struct version *v,
+			enum dtype loop);
+/* The buffer's value is from now on what the node makes of it. */
+void record_new_version(struct cursor *k, struct node *n, struct buffer *b);
 /* A node of these operands, and its result. */
 enum status record_result(struct cursor *k, const struct source *src, const struct op_sig *sig,
 			  int nin, const struct shape *shape) MUST_USE;

@@ -78,17 +78,15 @@ enum status record_count(struct cursor *k, unsigned *n)
 	return OK;
 }
 
-/* Fill operand j of a node; an immediate is cast to the loop's dtype. */
-static void set_operand(struct node *n, int j, const struct source *s, enum dtype loop)
+/* An immediate is cast to the loop's dtype. */
+void record_set_operand(struct operand *o, const struct source *s, struct version *v,
+			enum dtype loop)
 {
-	struct operand *o = &n->in[j];
-
+	o->version = v;
 	if (s->array) {
 		view_copy(&o->view, &s->array->view);
-		o->version = version_ref(trace_current(s->array));
 		return;
 	}
-	o->version = NULL;
 	o->view.dtype = (uint8_t)loop;
 	o->view.shape.ndim = 0;
 	imm_cast(o->imm, loop, s->imm, (enum dtype)s->arg.dtype);
@@ -120,8 +118,9 @@ static struct node *new_node(struct cursor *k, const struct source *src, const s
 	n->op = k->op;
 	n->dtype = k->dtype;
 	for (int j = 0; j < nin; j++)
-		set_operand(n, j, &src[j],
-			    (enum dtype)sig->in[j < OP_OPERANDS ? j : OP_OPERANDS - 1]);
+		record_set_operand(&n->in[j], &src[j],
+				   src[j].array ? version_ref(trace_current(src[j].array)) : NULL,
+				   (enum dtype)sig->in[j < OP_OPERANDS ? j : OP_OPERANDS - 1]);
 	k->t->stats.ops++;
 	return n;
 }
@@ -361,12 +360,22 @@ static bool covers(const struct view *v, uint64_t bytes)
 	       (uint64_t)n * dtype_row(v->dtype)->bytes == bytes;
 }
 
+void record_new_version(struct cursor *k, struct node *n, struct buffer *b)
+{
+	struct version *v = version_create(k->t, b->bytes, VERSION_PENDING);
+
+	v->home = k->t->home;
+	v->node = n;
+	n->out = v;
+	trace_supersede(k->t, b, v);
+}
+
 static enum status record_assign(struct cursor *k)
 {
 	struct source dst, src;
 	struct op_sig sig;
 	struct view cast;
-	struct version *v, *old;
+	struct version *old;
 	struct node *n;
 	enum status st = record_operand(k, &dst);
 
@@ -387,11 +396,7 @@ static enum status record_assign(struct cursor *k)
 	old = dst.array->buffer->current;
 	if (!covers(&n->view, dst.array->buffer->bytes))
 		n->prev = version_ref(old);
-	v = version_create(k->t, dst.array->buffer->bytes, VERSION_PENDING);
-	v->home = k->t->home;
-	v->node = n;
-	n->out = v;
-	trace_supersede(k->t, dst.array->buffer, v);
+	record_new_version(k, n, dst.array->buffer);
 	return OK;
 }
 

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "imm.h"
-
 enum status record_define(struct trace *t, struct grids *table, uint32_t number,
 			  const struct grid_words *w, uint32_t grid, struct err *err)
 {
@@ -68,7 +66,7 @@ bool record_is_grid(const struct trace *t, const struct node *n)
 	const struct grid *g = grid_names_of(&t->grids, n->axes);
 	struct shape_loops loops = {0};
 
-	if (!g || !n->prev || n->dtype > GRID_HINT_MOST || n->nin != g->narray + g->nlive ||
+	if (!g || !n->prev || n->dtype > LIMIT_GRID_HINT || n->nin != g->narray + g->nlive ||
 	    n->in[0].version != n->prev || !same_view(&n->in[0].view, &n->view))
 		return false;
 	for (unsigned j = 0; j < n->nin; j++)
@@ -88,24 +86,12 @@ static struct version *read_by(struct cursor *k, const struct source *src,
 	return src->array->frozen && v == old ? record_copy(k->t, v) : version_ref(v);
 }
 
-static void set_operand(struct operand *o, const struct source *src, struct version *v)
-{
-	o->version = v;
-	if (v) {
-		view_copy(&o->view, &src->array->view);
-		return;
-	}
-	o->view.dtype = src->arg.dtype;
-	o->view.shape.ndim = 0;
-	imm_cast(o->imm, (enum dtype)src->arg.dtype, src->imm, (enum dtype)src->arg.dtype);
-}
-
 /* The written array's buffer gets a new version, of whatever the loop leaves there. */
 static void write_array(struct cursor *k, const struct grid *g, const struct source *src,
 			unsigned nin)
 {
 	struct buffer *b = src[0].array->buffer;
-	struct version *read[LIMIT_OPERANDS] = {NULL}, *v = NULL;
+	struct version *read[LIMIT_OPERANDS] = {NULL};
 	struct node *n = NULL;
 
 	for (unsigned j = 0; j < g->narray; j++) /* copies come before the loop */
@@ -115,15 +101,11 @@ static void write_array(struct cursor *k, const struct grid *g, const struct sou
 	n->dtype = k->dtype;
 	n->axes = g->number;
 	for (unsigned j = 0; j < nin; j++)
-		set_operand(&n->in[j], &src[j], read[j]);
+		record_set_operand(&n->in[j], &src[j], read[j], (enum dtype)src[j].arg.dtype);
 	n->view = src[0].array->view;
 	n->prev = version_ref(b->current);
 	k->t->stats.ops++;
-	v = version_create(k->t, b->bytes, VERSION_PENDING);
-	v->home = k->t->home;
-	v->node = n;
-	n->out = v;
-	trace_supersede(k->t, b, v);
+	record_new_version(k, n, b);
 }
 
 enum status record_grid(struct cursor *k)
@@ -141,7 +123,7 @@ enum status record_grid(struct cursor *k)
 	if (st)
 		return st;
 	g = grid_names_find(&k->t->grids, number);
-	if (!g || k->dtype > GRID_HINT_MOST)
+	if (!g || k->dtype > LIMIT_GRID_HINT)
 		return err_set(k->err, E_PROTOCOL, "%s: no loop %llu", k->row->id,
 			       (unsigned long long)number);
 	st = check_operands(k, g, src, n);

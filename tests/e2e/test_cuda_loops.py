@@ -2,9 +2,11 @@
 """Loops of functions on cuda:0: what the stand-in computes for them, against Python's own loops, which of them go
 there, and what becomes of versions, views and failures."""
 
+import os
+
 import pytest
-from gpu import Gpu
-from harness import find_nvrtc, find_standin
+from gpu import TALKER, Gpu
+from harness import find_nvrtc, find_standin, wait_until
 
 pytestmark = [
     pytest.mark.skipif(find_standin() is None, reason="no stand-in driver was built"),
@@ -30,8 +32,6 @@ def gpu():
 
 
 def ready(talker):
-    from gpu import TALKER
-
     talker.do(SETUP.format(folder=str(TALKER.parent)))
     return talker
 
@@ -186,12 +186,24 @@ except ValueError:
 """)
 
 
-def test_another_connection_is_told_again(gpu):
-    """A worker that dies takes the arrays with it; the loop goes on with new ones."""
+def test_after_the_death_of_a_worker(gpu):
+    """It takes the arrays with it; the loop goes on with new ones."""
     talker = ready(gpu.talker())
     talker.do("x, y = np.asarray(f8(70000)), np.asarray(f8(70000)); axpy(1.0, x, y); braze.wait(y)")
     deaths = gpu.deaths()
-    gpu.daemon.kill_worker("cuda:0") if hasattr(gpu.daemon, "kill_worker") else __import__("os").kill(
-        gpu.usable()["worker_pid"], 9)
-    assert gpu.usable() and gpu.deaths() >= deaths
+    os.kill(gpu.usable()["worker_pid"], 9)
+    wait_until(lambda: gpu.deaths() > deaths, what="the worker's death")
+    gpu.usable()
     assert talker.do("out = same(axpy, 2.0, f8(300), f8(300))") == ["gpu"]
+
+
+def test_another_connection_is_told_again():
+    """What a daemon was told of loops ends with it; the client connects to the next one by itself."""
+    with Gpu() as gpu:
+        gpu.usable()
+        talker = ready(gpu.talker())
+        assert talker.do("out = same(axpy, 2.0, f8(300), f8(300))") == ["gpu"]
+        gpu.daemon.stop()
+        gpu.daemon.start()
+        gpu.usable()
+        assert talker.do("out = same(axpy, 2.0, f8(300), f8(300))") == ["gpu"]

@@ -128,14 +128,10 @@ static void make(struct nest *n, const struct sample *s)
 static enum status loops(char **source, const struct sample *s, struct err *err)
 {
 	struct lang_program *p = NULL;
-	struct lang_tree *tree = NULL;
 	struct lang_grid g;
-	enum status st = lang_parse(&tree, s->text, strlen(s->text), err);
+	enum status st = lang_program_of_text(&p, s->text, strlen(s->text), err);
 	uint32_t at;
 
-	if (!st)
-		st = lang_check(&p, tree, err);
-	free(tree);
 	if (st)
 		return st;
 	for (at = p->entry; p->code[at].code != CODE_RANGE && at + 1 < p->ncode;)

@@ -175,7 +175,7 @@ Test(grid, it_makes_a_new_version_of_what_it_writes)
 	cr_assert(n->in[0].version == y && n->in[1].version == x && !n->in[3].version);
 	cr_assert(n->in[3].view.dtype == DT_FLOAT64 && n->in[4].imm[0] == 10);
 	cr_assert(record_is_grid(&trace, n));
-	n->dtype = GRID_HINT_MOST + 1;
+	n->dtype = LIMIT_GRID_HINT + 1;
 	cr_assert(!record_is_grid(&trace, n));
 	n->dtype = 40;
 	n->axes++;
@@ -218,7 +218,7 @@ Test(grid, what_an_operation_may_not_be)
 	define();
 	vector(4, DT_FLOAT32, 10);
 	cr_assert_eq(record_axpy(4, 2, 3, 1), E_PROTOCOL, "another type");
-	cr_assert_eq(record_axpy(1, 2, 3, GRID_HINT_MOST + 1), E_PROTOCOL);
+	cr_assert_eq(record_axpy(1, 2, 3, LIMIT_GRID_HINT + 1), E_PROTOCOL);
 	cr_assert_eq(record_axpy(1, 3, 2, 1), E_PROTOCOL, "in another order");
 	cr_assert_eq(record_axpy(1, 9, 3, 1), E_UNKNOWN_ARRAY);
 	put(OP_PIN, 255, 1, 0, 5);
@@ -438,7 +438,7 @@ Test(grid, what_a_step_may_not_be)
 			c.grid = 0;
 			break;
 		case 1:
-			c.hint = GRID_HINT_MOST + 1;
+			c.hint = LIMIT_GRID_HINT + 1;
 			break;
 		case 2:
 			c.nscalar = CALL_SCALARS + 1;

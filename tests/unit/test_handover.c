@@ -296,7 +296,7 @@ Test(handover, an_operation_of_no_loop_is_refused)
 			n->axes += 7;
 			break;
 		case 1:
-			n->dtype = GRID_HINT_MOST + 1;
+			n->dtype = LIMIT_GRID_HINT + 1;
 			break;
 		case 2:
 			n->in[3]->view->dtype = DT_FLOAT32;

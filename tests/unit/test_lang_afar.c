@@ -47,14 +47,11 @@ static void launch(const struct lang_afar *l, unsigned k, const char *text, stru
 	const struct lang_launch *at = &l->launch[k];
 	struct lang_grid_run *run = NULL;
 	struct lang_program *p = NULL;
-	struct lang_tree *tree = NULL;
 	struct lang_array array[4];
 	struct lang_grid g;
 	struct err err = {0};
 
-	cr_assert(!lang_parse(&tree, text, strlen(text), &err));
-	cr_assert(!lang_check(&p, tree, &err));
-	free(tree);
+	cr_assert(!lang_program_of_text(&p, text, strlen(text), &err));
 	cr_assert(!lang_grid_of(&g, p, at->grid->range, at->grid->levels, at->grid->fast,
 				at->grid->only, &err));
 	cr_assert(!lang_grid_link(&run, p, &g, tier0_table(isa_best()), &none, &err));

@@ -19,13 +19,10 @@ static struct lang_program *program(const char *functions, const char *body)
 {
 	static char text[4096];
 	struct lang_program *p = NULL;
-	struct lang_tree *tree = NULL;
 	struct err err = {0};
 
 	snprintf(text, sizeof text, "%s" HEAD "%s\n}", functions, body);
-	cr_assert(!lang_parse(&tree, text, strlen(text), &err), "%s\n%s", err.text, text);
-	cr_assert(!lang_check(&p, tree, &err), "%s\n%s", err.text, text);
-	free(tree);
+	cr_assert(!lang_program_of_text(&p, text, strlen(text), &err), "%s\n%s", err.text, text);
 	return p;
 }
 
