@@ -252,6 +252,11 @@ int layout_refuse(PyObject *self, const char *what);
 /* The orders in which the elements follow each other. */
 enum { LAYOUT_C = 1, LAYOUT_F = 2 };
 unsigned layout_orders(braze_array *h);
+/* Of a stride. */
+static inline int64_t layout_magnitude(int64_t v)
+{
+	return v < 0 ? -v : v;
+}
 /* The axes by their strides, the outermost first; false: C order. */
 bool layout_of(int *axes, int ndim, const int64_t *strides);
 /* A new C-contiguous array whose axes are those of a layout, in their own order
@@ -261,6 +266,20 @@ braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze
  * elements give it. */
 int layout_apply(braze_array **out, braze_session *s, int op, int n, const braze_arg *arg,
 		 braze_error *err);
+/* The same of braze_copy and braze_cast, braze_reduce, braze_concatenate or braze_stack,
+ * braze_gather, braze_take_along and braze_select. */
+/* dtype: -1 for a copy. */
+int layout_copy(braze_array **out, braze_array *of, int dtype, braze_error *err);
+int layout_reduce(braze_array **out, int op, braze_array *of, unsigned mask, int keep, int dtype,
+		  braze_error *err);
+int layout_join(braze_array **out, int n, braze_array *const *part, int axis, int dtype,
+		bool stacks, braze_error *err);
+int layout_gather(braze_array **out, braze_array *of, int n, const int *axis, const int *name,
+		  const braze_arg *index, int mode, braze_error *err);
+int layout_take_along(braze_array **out, braze_array *of, braze_array *places, int axis, int mode,
+		      braze_error *err);
+int layout_select(braze_array **out, braze_array *of, braze_array *mask, int (*check)(void *),
+		  void *arg, braze_error *err);
 /* Might operands so laid out give a result that is not C-contiguous? */
 static inline bool layout_matters(braze_array *h)
 {

@@ -50,7 +50,7 @@ static bool concatenated(PyObject **out, const struct join *j, int axis)
 	braze_array *made = NULL;
 	braze_error err;
 
-	return fast_new(out, braze_concatenate(&made, j->n, j->part, axis, -1, &err), &made, 0);
+	return fast_new(out, layout_join(&made, j->n, j->part, axis, -1, false, &err), &made, 0);
 }
 
 static bool stacked(PyObject **out, const struct join *j, int axis)
@@ -58,7 +58,7 @@ static bool stacked(PyObject **out, const struct join *j, int axis)
 	braze_array *made = NULL;
 	braze_error err;
 
-	return fast_new(out, braze_stack(&made, j->n, j->part, axis, -1, &err), &made, 0);
+	return fast_new(out, layout_join(&made, j->n, j->part, axis, -1, true, &err), &made, 0);
 }
 
 /* made, or what it is in another shape, of which Python sees nothing. */
@@ -197,7 +197,7 @@ static bool read_rows(struct join *rows, PyObject *seq)
 
 		if (!PyList_CheckExact(o) || !read_parts(&row, o) || row.ndim < 1 || row.ndim > 2 ||
 		    (rows->n && row.ndim != rows->ndim) ||
-		    braze_concatenate(&rows->part[rows->n], row.n, row.part, -1, -1, &err))
+		    layout_join(&rows->part[rows->n], row.n, row.part, -1, -1, false, &err))
 			return false;
 		rows->ndim = row.ndim;
 	}
@@ -239,12 +239,15 @@ bool fast_tile(PyObject **out, const struct fast *f, const struct call *c)
 {
 	int64_t times[BRAZE_MAX_NDIM];
 	PyObject *slot[FAST_ARGS];
+	braze_array *made = NULL;
+	braze_error err;
 	struct join j;
 
 	if (!fast_bind(slot, f, c) || !slot[1] || fast_dims(times, slot[1]) != 1 ||
 	    !read_times(&j, slot[0], times[0]) || j.ndim < 1)
 		return otherwise(out, f, c);
-	return concatenated(out, &j, j.ndim - 1);
+	/* In C order, as NumPy's. */
+	return fast_new(out, braze_concatenate(&made, j.n, j.part, -1, -1, &err), &made, 0);
 }
 
 bool fast_repeat(PyObject **out, const struct fast *f, const struct call *c)
@@ -292,11 +295,11 @@ static bool rolled(braze_array **out, braze_array *h, int axis, int64_t by)
 
 	by = n ? by % n + (by % n < 0 ? n : 0) : 0;
 	if (!by)
-		return !braze_copy(out, h, &err);
+		return !layout_copy(out, h, -1, &err);
 	j.part[0] = part_of(h, axis, n - by, n);
 	j.part[1] = part_of(h, axis, 0, n - by);
 	if (j.part[0] && j.part[1])
-		rc = braze_concatenate(out, 2, j.part, axis, -1, &err);
+		rc = layout_join(out, 2, j.part, axis, -1, false, &err);
 	braze_release(j.part[0]);
 	braze_release(j.part[1]);
 	return !rc;

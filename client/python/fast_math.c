@@ -113,6 +113,18 @@ bool fast_outer(PyObject **out, const struct fast *f, const struct call *c)
 /* NumPy's way: the power of ten is a number of Python's, and exact up to here. */
 #define ROUND_MOST 8
 
+/* NumPy's result is in C order, or Fortran's, whatever lies between; steals it. */
+static PyObject *in_c_order(PyObject *r)
+{
+	braze_array *h = fast_array(r), *made = NULL;
+	braze_error err;
+
+	if (!h || !layout_matters(h) || layout_orders(h) & LAYOUT_F || braze_copy(&made, h, &err))
+		return r;
+	Py_DECREF(r);
+	return type_new(made, 0);
+}
+
 static PyObject *rounded(PyObject *a, int op, int64_t decimals)
 {
 	PyObject *power = NULL, *slot[2] = {a, NULL}, *scaled = NULL, *whole = NULL, *r = NULL;
@@ -131,7 +143,7 @@ static PyObject *rounded(PyObject *a, int op, int64_t decimals)
 	Py_XDECREF(power);
 	Py_XDECREF(scaled);
 	Py_XDECREF(whole);
-	return r;
+	return r ? in_c_order(r) : NULL;
 }
 
 bool fast_round(PyObject **out, const struct fast *f, const struct call *c)

@@ -114,7 +114,7 @@ bool fast_reduce(PyObject **out, const struct fast *f, const struct call *c)
 		return false;
 	if (is_numpys(f, &r) && f->numpys->fn(out, f->numpys, c))
 		return true;
-	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
+	return answer(out, layout_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
 
 bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *c)
@@ -130,7 +130,7 @@ bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *
 		return false;
 	if (is_numpys(f, &r) && f->numpys->fn(out, f->numpys, c))
 		return true;
-	return answer(out, braze_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
+	return answer(out, layout_reduce(&made, f->op, r.of, r.mask, r.keep, r.dtype, &err), &made);
 }
 
 bool fast_mean(PyObject **out, const struct fast *f, const struct call *c)
@@ -146,8 +146,8 @@ bool fast_mean(PyObject **out, const struct fast *f, const struct call *c)
 	of = braze_dtype_of(r.of);
 	if (of == BRAZE_FLOAT16) /* summed in another type than it is divided */
 		return false;
-	if (braze_reduce(&sum, f->op, r.of, r.mask, r.keep, of < BRAZE_FLOAT16 ? BRAZE_FLOAT64 : -1,
-			 &err))
+	if (layout_reduce(&sum, f->op, r.of, r.mask, r.keep,
+			  of < BRAZE_FLOAT16 ? BRAZE_FLOAT64 : -1, &err))
 		return false;
 	arg[0].array = sum;
 	arg[1].scalar = braze_int(r.count);

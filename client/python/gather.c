@@ -59,18 +59,19 @@ static int place_arg(braze_arg *out, PyObject *o)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
-/* gather(a, axes, names, places, mode): three tuples of one length */
+/* gather(a, axes, names, places, mode, ordered): three tuples of one length.  ordered: the result
+ * lies in memory as NumPy's a[places] does, not as its functions', whose results are in C order. */
 static PyObject *gather(PyObject *mod, PyObject *args)
 {
 	PyObject *a = NULL, *axes = NULL, *names = NULL, *places = NULL;
-	int axis[BRAZE_MAX_NDIM], name[BRAZE_MAX_NDIM], mode = 0;
+	int axis[BRAZE_MAX_NDIM], name[BRAZE_MAX_NDIM], mode = 0, ordered = 0;
 	braze_arg index[BRAZE_MAX_NDIM];
 	braze_array *h = NULL, *out = NULL;
 	braze_error err = {0};
 	Py_ssize_t n = 0;
 
-	if (!PyArg_ParseTuple(args, "OO!O!O!i", &a, &PyTuple_Type, &axes, &PyTuple_Type, &names,
-			      &PyTuple_Type, &places, &mode))
+	if (!PyArg_ParseTuple(args, "OO!O!O!ip", &a, &PyTuple_Type, &axes, &PyTuple_Type, &names,
+			      &PyTuple_Type, &places, &mode, &ordered))
 		return NULL;
 	h = usable(a);
 	n = PyTuple_Size(axes);
@@ -86,7 +87,9 @@ static PyObject *gather(PyObject *mod, PyObject *args)
 		if (PyErr_Occurred() || place_arg(&index[k], PyTuple_GetItem(places, k)))
 			return NULL;
 	}
-	return made(braze_gather(&out, h, (int)n, axis, name, index, mode, &err), &out, &err);
+	return made((ordered ? layout_gather : braze_gather)(&out, h, (int)n, axis, name, index,
+							     mode, &err),
+		    &out, &err);
 }
 
 /* take_along(a, places, axis, mode) */
@@ -101,22 +104,26 @@ static PyObject *take_along(PyObject *mod, PyObject *args)
 		return NULL;
 	h = usable(a);
 	p = h ? usable(places) : NULL;
-	return p ? made(braze_take_along(&out, h, p, axis, mode, &err), &out, &err) : NULL;
+	return p ? made(layout_take_along(&out, h, p, axis, mode, &err), &out, &err) : NULL;
 }
 
-/* select(a, mask): a[mask] of a mask of a's first axes */
+/* select(a, mask, ordered): a[mask] of a mask of a's first axes; ordered as above */
 static PyObject *select_elements(PyObject *mod, PyObject *args)
 {
 	PyObject *a = NULL, *mask = NULL;
 	braze_array *h = NULL, *m = NULL, *out = NULL;
 	braze_error err = {0};
+	int ordered = 0;
 
-	if (!PyArg_ParseTuple(args, "OO", &a, &mask))
+	if (!PyArg_ParseTuple(args, "OOp", &a, &mask, &ordered))
 		return NULL;
 	h = usable(a);
 	m = h ? usable(mask) : NULL;
-	return m ? waited(braze_select(&out, h, m, wait_check_signals, NULL, &err), &out, &err)
-		 : NULL;
+	if (!m)
+		return NULL;
+	return waited((ordered ? layout_select : braze_select)(&out, h, m, wait_check_signals, NULL,
+							       &err),
+		      &out, &err);
 }
 
 /* select_reduce(op, a, mask, ranks or None, dtype or None): the result, and the ranks. */

@@ -35,11 +35,6 @@ int layout_refuse(PyObject *self, const char *what)
 
 /* ---- Orders of axes ---- */
 
-static int64_t magnitude(int64_t v)
-{
-	return v < 0 ? -v : v;
-}
-
 bool layout_of(int *axes, int ndim, const int64_t *strides)
 {
 	bool permuted = false;
@@ -47,7 +42,8 @@ bool layout_of(int *axes, int ndim, const int64_t *strides)
 	for (int i = 0; i < ndim; i++) {
 		int k = i;
 
-		while (k > 0 && magnitude(strides[axes[k - 1]]) < magnitude(strides[i])) {
+		while (k > 0 &&
+		       layout_magnitude(strides[axes[k - 1]]) < layout_magnitude(strides[i])) {
 			axes[k] = axes[k - 1];
 			k--;
 		}
@@ -70,124 +66,6 @@ braze_array *layout_permuted(braze_array *made, const int *axes, int ndim, braze
 	return err->code ? NULL : r;
 }
 
-/* ---- Results in their operands' order ---- */
-
-#define OPERANDS 3
-
-/* The operands' strides over the result's axes; 0 where one is stretched. */
-struct walk {
-	int ndim, nop;
-	int64_t step[OPERANDS][BRAZE_MAX_NDIM];
-};
-
-static void walk_begin(struct walk *w, int n, const braze_arg *arg)
-{
-	*w = (struct walk){0};
-	for (int i = 0; i < n; i++)
-		if (arg[i].array && braze_ndim(arg[i].array) > w->ndim)
-			w->ndim = braze_ndim(arg[i].array);
-	for (int i = 0; i < n; i++) {
-		braze_array *h = arg[i].array;
-		int lead = h ? w->ndim - braze_ndim(h) : 0;
-
-		for (int k = 0; h && k < braze_ndim(h); k++)
-			if (braze_shape(h)[k] != 1)
-				w->step[w->nop][lead + k] = magnitude(braze_strides(h)[k]);
-		w->nop += h != NULL;
-	}
-}
-
-/* Does axis a lie outside of axis b?  1 yes, 0 no (where operands differ C order wins),
- * -1 no operand tells. */
-static int outside(const struct walk *w, int a, int b)
-{
-	int r = -1;
-
-	for (int i = 0; i < w->nop; i++) {
-		int64_t x = w->step[i][a], y = w->step[i][b];
-
-		if (!x || !y)
-			continue;
-		if (y <= x)
-			return 1;
-		r = 0;
-	}
-	return r < 0 ? -1 : r;
-}
-
-/* The result's layout, by the insertion sort that NumPy's iterator does from the last
- * axis to the first; false: C order. */
-static bool walk_layout(int *axes, const struct walk *w)
-{
-	int n = w->ndim;
-	bool permuted = false;
-
-	for (int i = n - 1; i >= 0; i--) {
-		int to = i;
-
-		axes[i] = i;
-		for (int k = i + 1; k < n; k++) {
-			int r = outside(w, i, axes[k]);
-
-			if (r == 1)
-				break;
-			if (r == 0)
-				to = k;
-		}
-		for (int k = i; k < to; k++)
-			axes[k] = axes[k + 1];
-		axes[to] = i;
-	}
-	for (int i = 0; i < n; i++)
-		permuted |= axes[i] != i;
-	return permuted;
-}
-
-/* An operand with the result's axes, in the order of its layout. */
-static int reordered(braze_array **out, braze_array *h, const int *axes, int n, braze_error *err)
-{
-	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
-	int lead = n - braze_ndim(h);
-
-	for (int k = 0; k < n; k++) {
-		int from = axes[k] - lead;
-
-		shape[k] = from < 0 ? 1 : braze_shape(h)[from];
-		strides[k] = from < 0 ? 0 : braze_strides(h)[from];
-	}
-	return braze_view(out, h, braze_dtype_of(h), n, shape, strides, braze_offset(h), err);
-}
-
-int layout_apply(braze_array **out, braze_session *s, int op, int n, const braze_arg *arg,
-		 braze_error *err)
-{
-	braze_array *view[OPERANDS] = {NULL};
-	braze_arg moved[OPERANDS];
-	int axes[BRAZE_MAX_NDIM], rc = 0;
-	struct walk w;
-
-	walk_begin(&w, n, arg);
-	if (!walk_layout(axes, &w))
-		return braze_apply(out, s, op, n, arg, err);
-	for (int i = 0; i < n && !rc; i++) {
-		moved[i] = arg[i];
-		if (!arg[i].array || !braze_ndim(arg[i].array))
-			continue;
-		rc = reordered(&view[i], arg[i].array, axes, w.ndim, err);
-		moved[i].array = view[i];
-	}
-	if (!rc)
-		rc = braze_apply(out, s, op, n, moved, err);
-	if (!rc) {
-		*out = layout_permuted(*out, axes, w.ndim, err);
-		rc = *out ? 0 : err->code;
-	}
-	for (int i = 0; i < n; i++)
-		braze_release(view[i]);
-	/* What does not fit is told of the operands as they are. */
-	return rc ? braze_apply(out, s, op, n, arg, err) : 0;
-}
-
 /* ---- Elements that share memory ---- */
 
 bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize)
@@ -198,7 +76,7 @@ bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int6
 
 	layout_of(axes, ndim, strides);
 	for (int k = ndim - 1; k >= 0; k--) {
-		int64_t extent = shape[axes[k]], step = magnitude(strides[axes[k]]);
+		int64_t extent = shape[axes[k]], step = layout_magnitude(strides[axes[k]]);
 
 		if (!extent)
 			return false;

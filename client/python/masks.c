@@ -206,7 +206,7 @@ bool masks_select(PyObject **out, PyObject *self, PyObject *key)
 	/* Without near arrays nothing is this process's own work. */
 	if (few && braze_copies_near(braze_session_of(a), braze_dtype_of(a), 1))
 		return false;
-	err.code = braze_select(&made, a, mask, wait_check_signals, NULL, &err);
+	err.code = layout_select(&made, a, mask, wait_check_signals, NULL, &err);
 	if (err.code)
 		wait_raise(&err);
 	else if (watch_reports())

@@ -93,7 +93,7 @@ static PyObject *reduce(PyObject *mod, PyObject *args)
 	h = handle_of(a);
 	if (!h || (dt != Py_None && (dtype = parse_dtype(dt)) < 0))
 		return NULL;
-	r = wrap(braze_reduce(&out, op, h, mask, keep, dtype, &err), &out, &err, NULL);
+	r = wrap(layout_reduce(&out, op, h, mask, keep, dtype, &err), &out, &err, NULL);
 	if (r && !type_ndim(r))
 		nd(r)->flags |= ND_SCALAR;
 	return r;
@@ -111,7 +111,7 @@ static PyObject *cast(PyObject *mod, PyObject *args)
 	h = handle_of(a);
 	if (!h || (dtype = parse_dtype(dt)) < 0)
 		return NULL;
-	r = wrap(braze_cast(&out, h, dtype, &err), &out, &err, NULL);
+	r = wrap(layout_copy(&out, h, dtype, &err), &out, &err, NULL);
 	if (r)
 		nd(r)->flags = nd(a)->flags & ND_SCALAR;
 	return r;
@@ -341,7 +341,7 @@ static PyObject *join(PyObject *mod, PyObject *args)
 		if (!(part[n] = handle_of(PyList_GetItem(list, n))))
 			break;
 	if (!PyErr_Occurred())
-		rc = (stacks ? braze_stack : braze_concatenate)(&out, n, part, axis, type, &err);
+		rc = layout_join(&out, n, part, axis, type, stacks, &err);
 	PyMem_Free(part);
 	return PyErr_Occurred() ? NULL : wrap(rc, &out, &err, NULL);
 }

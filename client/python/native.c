@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "byname.h"
+
 struct native {
 	PyObject_HEAD vectorcallfunc call;
 	const struct fast *fast;
@@ -33,6 +35,11 @@ static struct fast table[] = {
 #include "fast.def"
 };
 #undef FAST
+
+#define ROWS (sizeof table / sizeof *table)
+
+static struct byname rows;
+_Static_assert(2 * ROWS <= BYNAME_ROOM, "rows of fast.def");
 
 /* ---- Arguments ---- */
 
@@ -252,10 +259,18 @@ static PyObject *native_reduce(PyObject *o, PyObject *ignored)
 	return PyObject_GetAttrString(o, "__qualname__");
 }
 
+static struct fast *row_of(const char *name)
+{
+	int k = byname_find(&rows, name);
+
+	return k < 0 ? NULL : &table[k];
+}
+
 /* native(function, name, binds): None where neither fast.def nor numpys.def has such a name. */
 static PyObject *native_make(PyObject *mod, PyObject *args)
 {
-	const struct fast *found = NULL;
+	struct fast *found = NULL;
+	const struct fast *f = NULL;
 	const char *name = NULL;
 	PyObject *general = NULL;
 	struct native *self = NULL;
@@ -263,25 +278,19 @@ static PyObject *native_make(PyObject *mod, PyObject *args)
 
 	if (!PyArg_ParseTuple(args, "Osp", &general, &name, &binds))
 		return NULL;
-	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-		if (!strcmp(table[k].name, name)) {
-			if (is_late(&table[k]))
-				table[k].numpys = numpys_find(name);
-			found = &table[k];
-		}
+	found = row_of(name);
+	if (found && is_late(found))
+		found->numpys = numpys_find(name);
 	if (!found && !strncmp(name, "ndarray.", 8)) /* a method as the function */
-		for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-			if (!strcmp(table[k].name, name + 8))
-				found = &table[k];
-	if (!found)
-		found = numpys_find(name);
-	if (!found)
+		found = row_of(name + 8);
+	f = found ? found : numpys_find(name);
+	if (!f)
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 	self = PyObject_GC_New(struct native, binds ? descriptor_type : native_type);
 	if (!self)
 		return NULL;
 	self->call = native_call;
-	self->fast = found;
+	self->fast = f;
 	self->general = Py_NewRef(general);
 	self->dict = self->weak = NULL;
 	PyObject_GC_Track(self);
@@ -455,9 +464,11 @@ int native_init(PyObject *module)
 				      Py_TPFLAGS_DISALLOW_INSTANTIATION,
 			     .slots = of_bound};
 
-	for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+	for (unsigned k = 0; k < ROWS; k++) {
+		byname_add(&rows, table[k].name, k);
 		if (read_parameters(&table[k]))
 			return -1;
+	}
 	descriptor.name = "braze._core.native_descriptor";
 	descriptor.flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
 	native_type = (PyTypeObject *)PyType_FromSpec(&native);

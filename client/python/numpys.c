@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "byname.h"
+
 #define CALL_ARGS 12 /* by place and by name */
 
 enum how {
@@ -60,6 +62,9 @@ static struct numpys table[] = {
 #undef NUMPYS
 
 #define ROWS (sizeof table / sizeof *table)
+
+static struct byname rows;
+_Static_assert(2 * ROWS <= BYNAME_ROOM, "rows of numpys.def");
 
 static PyObject *numpy, *out_name, *inner_name;
 static uint64_t keys_read, keys_written; /* a[key] by arrays, as calls above */
@@ -666,10 +671,9 @@ static bool find_functions(struct numpys *f)
 
 const struct fast *numpys_find(const char *name)
 {
-	for (size_t k = 0; k < ROWS; k++)
-		if (!strcmp(table[k].fast.name, name))
-			return table[k].theirs || find_functions(&table[k]) ? &table[k].fast : NULL;
-	return NULL;
+	int k = byname_find(&rows, name);
+
+	return k >= 0 && (table[k].theirs || find_functions(&table[k])) ? &table[k].fast : NULL;
 }
 
 PyObject *numpys_theirs(const struct fast *f)
@@ -756,6 +760,8 @@ static PyMethodDef functions[] = {
 
 int numpys_init(PyObject *module)
 {
+	for (unsigned k = 0; k < ROWS; k++)
+		byname_add(&rows, table[k].fast.name, k);
 	numpy = PyImport_ImportModule("numpy");
 	out_name = PyUnicode_InternFromString("out");
 	inner_name = PyUnicode_InternFromString("_numpy");

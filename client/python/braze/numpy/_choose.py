@@ -78,8 +78,8 @@ def compress(condition, a, axis=None, out=None):
             along = normalize_axis_index(operator.index(axis), array.ndim)
         if mask.shape[0] == array.shape[along] and array.ndim < 8:
             if along == 0:
-                return _core.select(array, mask)
-            return _core.gather(array, (along,), (along,), (_core.nonzero(mask),), _KNOWN)
+                return _core.select(array, mask, False)
+            return _core.gather(array, (along,), (along,), (_core.nonzero(mask),), _KNOWN, False)
     return _fallback.call("compress", numpy.compress, (condition, a, axis), {"out": out})
 
 
@@ -94,7 +94,7 @@ def extract(condition, arr):
     """Elements of an array, in C order, where a condition of as many elements holds."""
     array, mask = _creation.asarray(arr), _creation.asarray(condition)
     if type(array) is ndarray and type(mask) is ndarray and array.size == mask.size:
-        return _core.select(array.reshape(-1), _mask(mask.reshape(-1)))
+        return _core.select(array.reshape(-1), _mask(mask.reshape(-1)), False)
     return _fallback.call("extract", numpy.extract, (condition, arr), {})
 
 
@@ -111,7 +111,7 @@ def is_mask(array, key):
 def chosen(array, mask):
     """array[mask] for such a mask."""
     mask = mask if type(mask) is ndarray else _core.from_any(numpy.asarray(mask))
-    return _core.select(array, mask)
+    return _core.select(array, mask, True)
 
 
 # ---- Writing ----

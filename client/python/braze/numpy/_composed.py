@@ -347,7 +347,10 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         return leave(numpy.cross, a, b, axisa, axisb, axisc, axis)
     x, y = ([v[..., k] for k in range(3)] for v in both)
     made = [x[(k + 1) % 3] * y[(k + 2) % 3] - x[(k + 2) % 3] * y[(k + 1) % 3] for k in range(3)]
-    return _shape.stack(made, normalize_axis_tuple(axes[2], made[0].ndim + 1)[0])
+    whole = _shape.stack(made, -1)
+    # NumPy's lies in C order until the components' axis is moved.
+    whole = whole if whole.flags.c_contiguous else _core.copy(whole)
+    return _shape.moveaxis(whole, -1, normalize_axis_tuple(axes[2], whole.ndim)[0])
 
 
 # ---- Functions of elements ----

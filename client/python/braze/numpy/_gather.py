@@ -70,11 +70,13 @@ def _checked(known, axis, size, mode=_RAISE):
 
 
 def _as_braze(known):
-    return _core.from_any(numpy.ascontiguousarray(known).reshape(known.shape))
+    return _core.from_any(known)
 
 
-def _gather(array, axes, names, places, mode):
-    """The places sorted out by what is known of them; then one operation."""
+def _gather(array, axes, names, places, mode, ordered=False):
+    """The places sorted out by what is known of them; then one operation.
+
+    ordered: with a result in the order of memory of a[places], not in C order."""
     known = all(type(p) is not ndarray for p in places)
     ready = []
     for axis, name, p in zip(axes, names, places, strict=True):
@@ -86,7 +88,7 @@ def _gather(array, axes, names, places, mode):
     if not known and mode == _RAISE:
         _note_line()
     mode = _KNOWN if known else mode
-    return _core.gather(array, axes, names, tuple(ready), mode)
+    return _core.gather(array, axes, names, tuple(ready), mode, ordered)
 
 
 def _spread(places):
@@ -174,7 +176,7 @@ def getitem(array, key):
     try:
         view, axes, names, places = _sorted_out(array, key)
         _check_room(view, axes, _spread(places))
-        made = _gather(view, axes, names, places, _RAISE)
+        made = _gather(view, axes, names, places, _RAISE, ordered=True)
         # With an ellipsis in its key, a result of no axes is an array, no number.
         return made if made.ndim or not _has_ellipsis(key) else made[...]
     except _Refused:

@@ -119,6 +119,10 @@ def _asked(a, q, percent):
     return ([float(x) for x in asked] if all(0 <= x <= 1 for x in asked) else None), many
 
 
+def _in_c_order(a):
+    return a if a.flags.c_contiguous else _core.copy(a)
+
+
 def _quantile(name, a, q, axis, out, overwrite_input, method, keepdims, rest):
     along = _axis(a, axis, out)
     asked, many = None, False
@@ -133,7 +137,8 @@ def _quantile(name, a, q, axis, out, overwrite_input, method, keepdims, rest):
     n = a.size if along is None else a.shape[along]
     at, last = _in_order(a, along)
     made = [
-        _kept(_or_nan(_between(at, _places(method, n, x)), last), a, along, keepdims) for x in asked
+        _in_c_order(_kept(_or_nan(_between(at, _places(method, n, x)), last), a, along, keepdims))
+        for x in asked
     ]
     return np.stack(made) if many else made[0]
 

@@ -105,7 +105,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         )
     element, others = both
     others = np.sort(others.reshape(-1))
-    nearest = _core.gather(others, (0,), (0,), (_core.search(others, element, _SIDES["left"]),), _KNOWN)
+    nearest = _core.gather(others, (0,), (0,), (_core.search(others, element, _SIDES["left"]),), _KNOWN, False)
     return _core.apply(_NOT_EQUAL if invert else _EQUAL, nearest, element)
 
 
