@@ -241,16 +241,19 @@ static bool joined_layout(int *axes, int ndim, int n, braze_array *const *part, 
 	return is_permuted(axes, ndim);
 }
 
-static bool joins_in_c(int n, braze_array *const *part)
+/* Is the order C's, or is something wrong, which the join itself tells? */
+static bool joins_in_c(int *axes, int ndim, int n, braze_array *const *part, struct gap gap)
 {
 	bool matters = false;
 
+	if (n < 1 || ndim > BRAZE_MAX_NDIM || gap.at < 0 || gap.at >= ndim)
+		return true;
 	for (int i = 0; i < n; i++) {
 		matters |= layout_matters(part[i]);
 		if (braze_ndim(part[i]) != braze_ndim(part[0]))
-			return true; /* an error */
+			return true;
 	}
-	return !matters;
+	return !matters || !joined_layout(axes, ndim, n, part, gap);
 }
 
 int layout_join(braze_array **out, int n, braze_array *const *part, int axis, int dtype,
@@ -258,15 +261,13 @@ int layout_join(braze_array **out, int n, braze_array *const *part, int axis, in
 {
 	int (*const join)(braze_array **, int, braze_array *const *, int, int, braze_error *) =
 		stacks ? braze_stack : braze_concatenate;
-	int ndim = n > 0 ? braze_ndim(part[0]) + stacks : 0, axes[BRAZE_MAX_NDIM + 1];
+	int ndim = n > 0 ? braze_ndim(part[0]) + stacks : 0, axes[BRAZE_MAX_NDIM];
 	int along = axis < 0 ? axis + ndim : axis, at = 0, rc = 0;
 	struct gap gap = {along, stacks};
 	braze_array **turned = NULL;
 
-	if (n < 1 || ndim > BRAZE_MAX_NDIM || along < 0 || along >= ndim || joins_in_c(n, part) ||
-	    !joined_layout(axes, ndim, n, part, gap))
-		return join(out, n, part, axis, dtype, err);
-	turned = calloc((size_t)n, sizeof *turned);
+	if (!joins_in_c(axes, ndim, n, part, gap))
+		turned = calloc((size_t)n, sizeof *turned);
 	if (!turned)
 		return join(out, n, part, axis, dtype, err);
 	while (axes[at] != along)
