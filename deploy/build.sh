@@ -11,7 +11,21 @@ release) dir=build ;;
 *) dir=build/$preset ;;
 esac
 
+# Objects that a build of the same text made before are taken from ccache, where it is installed,
+# and whatever folder that tree lay in. One that stands in for the compilers already needs no
+# second in front of it.
+launcher=$(command -v ccache) || launcher=
+for compiler in "${CC:-cc}" gcc clang; do
+	case $(readlink -f "$(command -v "${compiler%% *}")") in
+	*ccache*) launcher= ;;
+	esac
+done
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}"
+
 mkdir -p "$dir"
+# Configured with one that is not there any more.
+configured=$(sed -n 's/^CMAKE_C_COMPILER_LAUNCHER:[A-Z]*=//p' "$dir/CMakeCache.txt" 2>/dev/null) || true
+[ -z "$configured" ] || [ -x "$configured" ] || rm -f "$dir/build.ninja" "$dir/Makefile"
 if [ ! -f "$dir/build.ninja" ] && [ ! -f "$dir/Makefile" ]; then
 	generator="Unix Makefiles"
 	if command -v ninja >/dev/null 2>&1; then
@@ -21,6 +35,7 @@ if [ ! -f "$dir/build.ninja" ] && [ ! -f "$dir/Makefile" ]; then
 	rm -f "$dir/CMakeCache.txt"
 	printf 'build: configuring %s (%s)\n' "$preset" "$generator"
 	cmake --preset "$preset" -G "$generator" -DPython3_EXECUTABLE="$python" \
+		-DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
 		>"$dir/configure.log" 2>&1 || {
 		cat "$dir/configure.log" >&2
 		rm -f "$dir/CMakeCache.txt"
