@@ -5,11 +5,13 @@ The daemon is $BRAZED or build/bin/brazed of the source tree.  Every one has a
 folder of its own for sockets, log and kernel cache, so no test touches a user's.
 """
 
+import contextlib
 import http.client
 import json
 import os
 import pathlib
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -21,6 +23,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "build" / "python"
 START_SECONDS = 20
+COMPILER = None  # of daemons whose compiler is not what is tested
 
 
 def find_daemon():
@@ -89,14 +92,92 @@ def children(pid):
     return found
 
 
+def keep_bytecode(env):
+    """Half of what a short program in Python takes is the translation of its modules: it is done
+    once, and what it gave lies below build/, not between the sources."""
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    env["PYTHONPYCACHEPREFIX"] = str(ROOT / "build/pycache")
+    return env
+
+
 def clean_environment(**more):
     """This environment without what braze reads from it."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("BRAZE_", "LISTEN_"))}
     env["PYTHONPATH"] = str(PACKAGE)
-    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    keep_bytecode(env)
     env["BRAZE_NEAR"] = "0"  # small arrays, too, are for the daemon
     env["BRAZE_CHECK"] = "1"  # a pass that breaks a form is found where it does
     env.update(more)
+    return env
+
+
+KEPT_DAYS, KEPT_BYTES = 14, 1 << 30
+
+
+def kept_folder(name):
+    """Of this user, for all trees: what compilers made of tests' texts."""
+    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    folder = pathlib.Path(cache) / "braze-tests" / name
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    forget(folder)
+    return folder
+
+
+def forget(folder, days=KEPT_DAYS, most=KEPT_BYTES):
+    """Remove what was not used for so long, and of the rest the oldest, beyond so many bytes."""
+    found = []
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another run's, which forgets as well
+            found.append((file.stat().st_mtime, file.stat().st_size, file))
+    left = sum(size for _, size, _ in found)
+    for used, size, file in sorted(found):
+        if left <= most and used > time.time() - days * 86400:
+            break
+        file.unlink(missing_ok=True)
+        left -= size
+
+
+def kept_compiler(compiler=None, folder=None, to=None):
+    """Path of a compiler of kernels that keeps what it made (kept_cc.sh), or None.
+
+    Most of what the Python tests take is gcc's time, and the texts it gets are the same from run
+    to run until somebody changes what is emitted."""
+    compiler = compiler or shutil.which("gcc")
+    if not compiler:
+        return None
+    cc1, assembler = (subprocess.run([compiler, f"-print-prog-name={name}"], capture_output=True,
+                                     text=True).stdout.strip() for name in ("cc1", "as"))
+    tools = [os.path.realpath(shutil.which(tool) or tool) for tool in (compiler, cc1, assembler)]
+    identity = "; ".join(f"{tool} {s.st_size} {s.st_mtime_ns}" for tool in tools
+                         if os.path.exists(tool) and (s := os.stat(tool)))
+    try:
+        folder = folder or kept_folder("objects")
+        to = to or ROOT / "build/kept/gcc"
+        to.parent.mkdir(parents=True, exist_ok=True)
+        fresh = to.with_suffix(f".{os.getpid()}")
+        lines = {"COMPILER": compiler, "IDENTITY": identity, "KEPT": folder}
+        fresh.write_text("#!/bin/sh\n" + "".join(
+            f"{name}={shlex.quote(str(value))}\n" for name, value in lines.items())
+            + (ROOT / "tests/kept_cc.sh").read_text())
+        fresh.chmod(0o755)
+        fresh.replace(to)
+    except OSError:
+        return None  # a home that cannot be written to: all is compiled each time
+    return str(to)
+
+
+def kept_environment():
+    """For tests that use compilers and are not about them; without what there is not."""
+    env = {}
+    if compiler := kept_compiler():
+        env["BRAZE_TEST_CC"] = compiler
+    if find_standin() and find_nvrtc():
+        try:
+            env["BRAZE_STANDIN_KEPT"] = str(kept_folder("nvrtc"))
+        except OSError:
+            return env
+        env["BRAZE_STANDIN_NVRTC"] = str(find_nvrtc())
+        env["BRAZE_TEST_NVRTC"] = str(find_standin() / "libnvrtc.so")
     return env
 
 
@@ -135,6 +216,7 @@ def standin_environment(**options):
         "BRAZE_LIBCUSOLVER": str(find_standin() / "libcusolver.so.12"),
         "BRAZE_STANDIN_PTX": str(STANDIN_CACHE / "ptx"),
         "BRAZE_STANDIN_NVRTC": str(find_nvrtc() or ""),
+        "BRAZE_STANDIN_KEPT": os.environ.get("BRAZE_STANDIN_KEPT", ""),
         # It is no GPU: what takes long is no hang.
         "BRAZE_WORKER_HANG_MS": "60000",
         # Trials of geometries would take part in what a test counts and breaks.
@@ -177,6 +259,8 @@ class Daemon:
         self.status_socket = os.path.join(self.folder, "brazed.status.sock")
         self.log = os.path.join(self.folder, "log")
         settings.setdefault("cache_dir", os.path.join(self.folder, "cache"))
+        if COMPILER:
+            settings.setdefault("compiler", COMPILER)
         self.arguments = [*arguments, *(f"-o{k}={v}" for k, v in settings.items())]
         self.env = clean_environment(**(env or {}))
         self.limits = limits or {}  # {resource.RLIMIT_...: bytes or number}

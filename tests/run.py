@@ -12,7 +12,6 @@ they print; any other CTest program counts as one; pytest from its JUnit file.
 """
 
 import argparse
-import concurrent.futures
 import hashlib
 import json
 import os
@@ -24,9 +23,13 @@ import sysconfig
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+import harness
+
+ROOT = harness.ROOT
 BUILD = ROOT / "build"
 SYNTHESIS = re.compile(r"Tested:\s*(\d+)\s*\|\s*Passing:\s*(\d+)\s*\|\s*Failing:\s*(\d+)"
                        r"\s*\|\s*Crashing:\s*(\d+)")
@@ -68,9 +71,10 @@ def environment():
     env = dict(os.environ)
     env.pop("BRAZE_SOCKET", None)
     env["PATH"] = f"{BUILD / 'bin'}{os.pathsep}{env.get('PATH', '')}"
-    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    harness.keep_bytecode(env)
     # Where `make setup` puts NVRTC on a machine without a CUDA toolkit.
     env.setdefault("BRAZE_CUDA_PATHS", sysconfig.get_path("purelib"))
+    env = harness.kept_environment() | env
     # A sanitizer's finding ends the process with a status no test expects.
     env.setdefault("ASAN_OPTIONS", "detect_leaks=1:abort_on_error=0:exitcode=99")
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
@@ -144,6 +148,7 @@ NEAR_SUITES = ("differential", "random", "views", "semantics", "in_place", "shar
                "special_values", "gather", "readonly", "interop", "layout", "orders", "numpys", "scatter")
 REPORTS = BUILD / "reports"
 CAMPAIGN_MINUTES = 3
+PIECES, PIECES_NEAR = 8, 4
 
 
 def pytest(env, long, title="python", folders=SUITES, to=None):
@@ -167,63 +172,77 @@ def pytest(env, long, title="python", folders=SUITES, to=None):
     return total
 
 
-def end_to_end(env, long, to=None):
-    """Daemons of their own, their deaths, and what programs cost."""
-    return pytest(env, long, "end to end", SUITES[1:], to)
+class Piece(NamedTuple):
+    """Some tests of a part, with a daemon of their own: what pytest() takes."""
+
+    title: str
+    files: list
+    more: dict = {}  # noqa: RUF012 - read only; of the environment
 
 
-def near(env, long, to=None):
-    """What compares braze with NumPy, once more with small operations computed in their call."""
-    return pytest(dict(env, BRAZE_NEAR="1"), long, "python, near",
-                  [SUITES[0] / f"test_{name}.py" for name in NEAR_SUITES], to)
+def in_pieces(title, files, n, more):
+    """Files dealt out like cards: neighbours are alike, and so are then the pieces."""
+    return [Piece(f"{title} {i + 1}/{n}", sorted(files)[i::n], more) for i in range(n)]
 
 
-def on_standin(env, long, to=None):
+def on_standin(long):
     """The Python suite on cuda:0 of the stand-in driver: a sample, or all of it."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    import harness
-
     missing = ("the stand-in was not built" if not harness.find_standin() else
                "NVRTC was not found" if not harness.find_nvrtc() else "")
     if missing:
         say(f"-- python on cuda:0: skipped, {missing} (deploy/setup.sh gets what is missing)")
-        return Count(skipped=1)
-    own = dict(env, BRAZE_TEST_DEVICE="cuda:0",
-               BRAZE_TEST_SAMPLE=str(LONG_SAMPLE if long else DEVICE_SAMPLE))
-    return pytest(own, False, "python on cuda:0 of the stand-in", SUITES[:1], to)
+        return []
+    return [Piece("python on cuda:0 of the stand-in", SUITES[:1], {
+        "BRAZE_TEST_DEVICE": "cuda:0",
+        "BRAZE_TEST_SAMPLE": str(LONG_SAMPLE if long else DEVICE_SAMPLE)})]
 
 
-def aside(work, env, long):
-    """A part that runs beside another: its count, and what it printed."""
+def pieces_of_python(long):
+    """Of each part that is tests in Python; the parts that are one piece come first, or one of
+    them would be under way alone at the end."""
+    compared = [SUITES[0] / f"test_{name}.py" for name in NEAR_SUITES]
+    return {
+        # Daemons of their own, their deaths, and what programs cost.
+        "end to end": [Piece("end to end", SUITES[1:])],
+        "python on cuda:0": on_standin(long),
+        "python": in_pieces("python", SUITES[0].glob("test_*.py"), PIECES, {}),
+        # What compares braze with NumPy, once more with small operations computed in their call.
+        "python, near": in_pieces("python, near", compared, PIECES_NEAR, {"BRAZE_NEAR": "1"}),
+    }
+
+
+def aside(piece, env, long):
+    """A piece's count; what it printed is told where it failed, else its last line."""
     with tempfile.TemporaryFile("w+") as to:
-        count = work(env, long, to)
+        count = pytest(env | piece.more, long and "BRAZE_TEST_DEVICE" not in piece.more,
+                       piece.title, piece.files, to)
         to.seek(0)
-        return count, to.read()
+        text = to.read().rstrip()
+        say(text if count.failed else text.rpartition("\n")[2])
+        return count
 
 
 def in_python(env, long, jobs):
-    """The parts that are tests in Python. One of them leaves half of two processors idle, so with
-    two jobs the others run beside the first, the longest before the rest; what has not begun
-    when the first ends runs in its place. A long run goes on part by part."""
-    others = {"end to end": end_to_end, "python, near": near, "python on cuda:0": on_standin}
-    pool, running = concurrent.futures.ThreadPoolExecutor(1), {}
+    """The parts that are tests in Python. A client waits for its daemon, so that a processor for
+    each piece is enough, and as many run at a time as there are jobs; of all parts together,
+    but in a long run, which goes on part by part."""
+    pieces, pool, running = pieces_of_python(long), ThreadPoolExecutor(jobs), {}
 
-    def first():
-        if jobs > 1 and not long:
-            running.update((name, pool.submit(aside, work, env, long))
-                           for name, work in others.items())
-        return pytest(env, long, folders=SUITES[:1])
+    def begin(names):
+        for name in names:
+            running[name] = [pool.submit(aside, piece, env, long) for piece in pieces[name]]
 
-    def other(name):
-        if name not in running or running[name].cancel():
-            return others[name](env, long)
-        count, text = running[name].result()
-        say(text.rstrip())
-        return count
+    def gather(name):
+        if name not in running:
+            begin([name] if long else pieces)
+        total = Count(skipped=0 if pieces[name] else 1)
+        for piece in running[name]:
+            total.add(piece.result())
+        say(f"-- {name}: {total}")
+        return total
 
-    yield "python", first
-    for name in reversed(others):
-        yield name, lambda name=name: other(name)
+    for name in pieces:
+        yield name, lambda name=name: gather(name)
 
 
 def built(preset, jobs):

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../kept.h"
 #include "base/cuda_find.h"
 #include "base/hash.h"
 #include "compile/compile.h"
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "cuda_program DIR < TEXT\n");
 		return 2;
 	}
-	if (!cuda_find(&nvrtc, "BRAZE_NVRTC", names)) {
+	if (!cuda_find(&nvrtc, kept_nvrtc(), names)) {
 		fprintf(stderr, "skipped: %s\n", nvrtc.text);
 		return 77;
 	}

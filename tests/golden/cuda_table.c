@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../kept.h"
 #include "base/cuda_find.h"
 #include "compile/compile.h"
 #include "emit/emit.h"
@@ -208,7 +209,7 @@ int main(int argc, char **argv)
 
 	for (int i = 2; check && i < argc && n < 16; i++)
 		some[n++] = (unsigned)atoi(argv[i]);
-	if (!cuda_find(&nvrtc, "BRAZE_NVRTC", names)) {
+	if (!cuda_find(&nvrtc, kept_nvrtc(), names)) {
 		fprintf(stderr, "skipped: %s\n", nvrtc.text);
 		return check ? 77 : 1;
 	}

@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 pytest.register_assert_rewrite("harness")
+import harness  # noqa: E402
 from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
 
 # Where the machine's own driver and its libraries lie (BRAZE_TEST_DRIVER=own).
@@ -43,6 +44,7 @@ def pytest_configure(config):
     os.environ.setdefault("BRAZE_NEAR", "0")
     os.environ.setdefault("BRAZE_THREADS", "2")
     config.addinivalue_line("markers", "long: minutes; left out unless asked for")
+    harness.COMPILER = os.environ.get("BRAZE_TEST_CC")
     config.braze_daemon = None
     if find_daemon() is None:
         return

@@ -7,6 +7,7 @@
 #ifndef BRAZE_CUDA_FIXTURE_H
 #define BRAZE_CUDA_FIXTURE_H
 
+#include "../kept.h"
 #include "emit_fixture.h"
 
 #include "base/cuda_find.h"
@@ -40,7 +41,7 @@ static const char *const cuda_nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12
 
 static inline bool cuda_fixture_nvrtc(void)
 {
-	if (cuda_find(&cuda_nvrtc, "BRAZE_NVRTC", cuda_nvrtc_names))
+	if (cuda_find(&cuda_nvrtc, kept_nvrtc(), cuda_nvrtc_names))
 		return true;
 	fprintf(stderr, "skipped: %s\n", cuda_nvrtc.text);
 	return false;
