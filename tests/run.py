@@ -182,7 +182,8 @@ class Piece(NamedTuple):
 
 def in_pieces(title, files, n, more):
     """Files dealt out like cards: neighbours are alike, and so are then the pieces."""
-    return [Piece(f"{title} {i + 1}/{n}", sorted(files)[i::n], more) for i in range(n)]
+    files = sorted(files)
+    return [Piece(f"{title} {i + 1}/{n}", files[i::n], more) for i in range(min(n, len(files)))]
 
 
 def on_standin(long):
