@@ -21,17 +21,30 @@ def ran(monkeypatch):
     return pieces
 
 
+def files_of(ran, part):
+    return sorted(f for title, files, _ in ran if title.startswith(part) and "cuda" not in title
+                  for f in files)
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("long", [False, True])
 def test_every_file_runs_once(ran, long, jobs):
     counts = {name: work() for name, work in run.in_python({}, long, jobs)}
-    files = [f for title, files, _ in ran if title.startswith("python ") and "/" in title for f in files]
-    assert sorted(files) == sorted(run.SUITES[0].glob("test_*.py")) and len(files) > 80
-    near = [f for title, files, env in ran if "near" in title and env["BRAZE_NEAR"] == "1" for f in files]
-    assert sorted(f.stem for f in near) == sorted(f"test_{name}" for name in run.NEAR_SUITES)
-    assert counts["python"].passed == len(files) and counts["python, near"].passed == len(near)
-    assert [files for title, files, _ in ran if title == "end to end"] == [[run.SUITES[1]]]
-    assert all(files for _, files, _ in ran)  # pytest without a file runs all there are
+    suite = sorted(run.SUITES[0].glob("test_*.py"))
+    assert files_of(ran, "python 1") != suite == files_of(ran, "python ") and len(suite) > 80
+    near = sorted(run.SUITES[0] / f"test_{name}.py" for name in run.NEAR_SUITES)
+    assert files_of(ran, "python, near") == near
+    assert files_of(ran, "end to end") == [run.SUITES[1]]
+    assert counts["python"].passed == len(suite) and counts["python, near"].passed == len(near)
+
+
+def test_each_piece_has_files_and_its_environment(ran):
+    for _, work in run.in_python({"A": "1"}, False, 2):
+        work()
+    for title, files, env in ran:
+        assert files, title  # pytest without a file runs all there are
+        assert env["A"] == "1" and ("BRAZE_NEAR" in env) == ("near" in title)
+        assert ("BRAZE_TEST_SAMPLE" in env) == ("cuda:0" in title)
 
 
 def test_what_fails_in_a_piece_is_told(ran, capsys):
