@@ -169,7 +169,20 @@ class Leaning:
         return self.program.case(rng)
 
 
-KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows)
+class Sparse:
+    """Indices and bounds that are read from arrays (sparse_random.py)."""
+
+    def __init__(self, rng):
+        import sparse_random
+
+        self.program = sparse_random.Sparse(rng)
+        self.text = self.program.text
+
+    def case(self, rng):
+        return self.program.case(rng)
+
+
+KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows, Sparse)
 
 
 def structure(number):

@@ -258,7 +258,8 @@ static void strips_asked(struct walk *w, void *data)
 		nested |= w->access[k].nloop > 3;
 	lang_nest_at_once(w, NULL);
 	if (w->out->why || w->out->nsum ||
-	    (!w->supposed && are_short(w, nested ? LANG_ROWS_LEAST : LANG_STRIP_LEAST))) {
+	    (!(w->how & WALK_SUPPOSED) &&
+	     are_short(w, nested ? LANG_ROWS_LEAST : LANG_STRIP_LEAST))) {
 		f->fine = 0;
 		return;
 	}
@@ -341,8 +342,8 @@ static void leaning_asked(struct walk *w, void *data)
 	struct lang_fusion *f = a->out;
 
 	f->fine = 0;
-	if (w->out->why ||
-	    (!w->supposed && (are_short(w, LANG_ROWS_LEAST) || !lie_together(w, a->fuses))))
+	if (w->out->why || (!(w->how & WALK_SUPPOSED) &&
+			    (are_short(w, LANG_ROWS_LEAST) || !lie_together(w, a->fuses))))
 		return;
 	lang_depend_near(a->near, w->turns, w->access, w->naccess);
 	for (unsigned y = 0; y < w->naccess; y++)
@@ -351,7 +352,7 @@ static void leaning_asked(struct walk *w, void *data)
 			unsigned far;
 
 			/* Bounds that are a guess are the same number: nothing is near then. */
-			if (!(w->supposed ? same : a->near[w->naccess * x + y]) ||
+			if (!(w->how & WALK_SUPPOSED ? same : a->near[w->naccess * x + y]) ||
 			    (!w->access[x].writes && !w->access[y].writes))
 				continue;
 			far = turns_between(w, x, y);
@@ -386,7 +387,8 @@ bool lang_fusion_of(struct lang_fusion *out, const struct lang_program *p,
 		return false;
 	a->out = out;
 	a->fuses = fuses;
-	fine = lang_walk_over(&out->nest, p, loops, fuses->a, reg, array, supposed, then, a);
+	fine = lang_walk_over(&out->nest, p, loops, fuses->a, reg, array,
+			      supposed ? WALK_SUPPOSED : 0, then, a);
 	out->straight &= fine && !out->nest.why;
 	free(a);
 	return fine;

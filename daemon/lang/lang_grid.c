@@ -437,10 +437,12 @@ static bool is_read_outside(const struct walk *w)
 static bool is_level(struct walk *w, struct levels *l, uint32_t range, unsigned level)
 {
 	struct lang_nest *nest = malloc(sizeof *nest);
-	bool fine = nest && lang_nest_of(nest, w->p, NULL, range, NULL, NULL);
+	bool fine = nest && lang_walk_over(nest, w->p, NULL, range, NULL, NULL, w->how,
+					   lang_nest_at_once, NULL);
 
 	l->full |= !fine;
-	fine = fine && nest->why == NEST_NONE && !nest->nsum && !nest->nclaimed;
+	fine = fine && nest->why == NEST_NONE && !nest->nsum && !nest->nclaimed &&
+	       !lang_walk_unbounded(w, level);
 	free(nest);
 	return fine &&
 	       lang_depend(w->turns, w->access, w->naccess, level).answer == LANG_INDEPENDENT;
@@ -522,7 +524,8 @@ bool lang_grid_levels(struct lang_levels *out, const struct lang_program *p,
 	if (p->narray > LIMIT_GRID_ARRAYS || reach_of(&seen, p, range, NULL))
 		return lang_nest_of(&out->nest, p, loops, range, reg, array);
 	l.seen = seen;
-	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, false, look_at_levels, &l);
+	fine = lang_walk_over(&out->nest, p, loops, range, reg, array, WALK_CHECKED, look_at_levels,
+			      &l);
 	free(seen);
 	out->work = out->nest.work;
 	return fine && !l.full;

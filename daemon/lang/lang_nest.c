@@ -171,7 +171,7 @@ static bool inside(struct walk *w, const struct lang_reach *here, struct lang_af
 	int64_t base = w->p->base;
 	bool front;
 
-	if (w->supposed) {
+	if (w->how & WALK_SUPPOSED) {
 		index->constant += index->constant < 0 && lang_affine_constant(index) ? n : -base;
 		return true;
 	}
@@ -224,6 +224,32 @@ static bool bounds(struct walk *w, const struct lang_ins *i, struct lang_turns *
 	       (!w->reg || (lang_walk_small(w, &t->start) && lang_walk_small(w, &t->stop)));
 }
 
+/* Of a loop inside, whose bounds may be anything: it stands there as a loop of one turn, whose
+ * number nobody knows. */
+static bool unbounded(struct walk *w, const struct lang_ins *i, struct lang_turns *t)
+{
+	struct lang_affine step;
+
+	if (!(w->how & WALK_CHECKED) || !w->depth || !lang_walk_value(w, i->c, &step) ||
+	    (w->reg && (!lang_affine_constant(&step) || !step.constant)))
+		return false;
+	*t = (struct lang_turns){.stop = {.constant = 1}, .step = 1};
+	w->unbounded |= (uint64_t)1 << w->nturns;
+	return true;
+}
+
+/* As many as are enough for the longest axis, in all turns together. */
+static uint64_t guess_turns(const struct walk *w)
+{
+	int64_t longest = 0;
+
+	for (unsigned k = 0; w->reg && k < w->p->narray; k++)
+		for (unsigned x = 0; x < w->array[k].shape.ndim; x++)
+			if (w->array[k].shape.dim[x] > longest)
+				longest = w->array[k].shape.dim[x];
+	return w->many[w->depth] ? (uint64_t)longest / w->many[w->depth] + 1 : 1;
+}
+
 static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 {
 	struct lang_turns *t = &w->turns[w->nturns];
@@ -231,10 +257,12 @@ static bool enter(struct walk *w, uint32_t at, const struct lang_ins *i)
 	if (w->depth == LANG_PATH || w->nturns == LANG_ACCESSES)
 		return refuse(w, NEST_LARGE, at);
 	memset(t, 0, sizeof *t);
-	if (!bounds(w, i, t))
+	if (!bounds(w, i, t) && !unbounded(w, i, t))
 		return refuse(w, NEST_BOUNDS, at);
 	w->many[w->depth + 1] = GUESS;
-	if (w->reg)
+	if (w->unbounded >> w->nturns & 1)
+		w->many[w->depth + 1] = guess_turns(w);
+	else if (w->reg)
 		w->many[w->depth + 1] = lang_depend_turns(w->turns, w->path, w->depth, t);
 	if (__builtin_mul_overflow(w->many[w->depth], w->many[w->depth + 1],
 				   &w->many[w->depth + 1]))
@@ -252,9 +280,37 @@ static bool may_place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	struct lang_affine index;
 
 	for (uint32_t k = 0; k < i->c; k++)
-		if (!lang_walk_value(w, i->b + k, &index))
+		if (!lang_walk_value(w, i->b + k, &index) && !(w->how & WALK_CHECKED))
 			return refuse(w, NEST_INDEX, at);
 	return true;
+}
+
+/* An index that may be any of an axis of n elements, as the number of a loop of its own around the
+ * access alone. */
+static bool any_of_axis(struct walk *w, uint32_t at, struct lang_reach *access,
+			struct lang_affine *index, int64_t n)
+{
+	if (access->nloop == LANG_PATH || w->nturns == LANG_ACCESSES)
+		return refuse(w, NEST_LARGE, at);
+	w->turns[w->nturns] = (struct lang_turns){.stop = {.constant = n}, .step = 1};
+	*index = (struct lang_affine){0};
+	index->factor[access->nloop] = 1;
+	access->loop[access->nloop++] = w->nturns++;
+	return true;
+}
+
+/* Axis k of the place's index, from 0 on. */
+static bool axis(struct walk *w, uint32_t at, struct lang_reach *access, uint32_t k,
+		 struct lang_affine *index)
+{
+	const struct lang_ins *i = &w->p->code[at];
+	int64_t n = w->array[i->a].shape.dim[k];
+
+	if (lang_walk_value(w, i->b + k, index))
+		return inside(w, access, index, n) || refuse(w, NEST_INDEX, at);
+	if (w->how & WALK_CHECKED)
+		return any_of_axis(w, at, access, index, n);
+	return refuse(w, NEST_INDEX, at);
 }
 
 static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
@@ -271,16 +327,15 @@ static bool place(struct walk *w, uint32_t at, const struct lang_ins *i)
 	w->maybe[w->naccess] = is_conditional(w, at);
 	if (w->maybe[w->naccess])
 		access->ncondition = lang_walk_conditions(w, at, access->condition);
+	access->nloop = w->depth;
+	memcpy(access->loop, w->path, sizeof access->loop);
 	for (uint32_t k = 0; k < i->c; k++) {
-		if (!lang_walk_value(w, i->b + k, &index) ||
-		    !inside(w, access, &index, x->shape.dim[k]))
-			return refuse(w, NEST_INDEX, at);
+		if (!axis(w, at, access, k, &index))
+			return false;
 		if (!lang_affine_scaled(&part, &index, x->stride[k]) ||
 		    !lang_affine_added(&access->address, &access->address, &part))
 			return refuse(w, NEST_LARGE, at);
 	}
-	access->nloop = w->depth;
-	memcpy(access->loop, w->path, sizeof access->loop);
 	memcpy(w->of[w->naccess], w->now_of, sizeof w->now_of);
 	w->place[w->naccess] = at;
 	w->w[w->slot[i->d]].access = (int)w->naccess++;
@@ -323,7 +378,7 @@ static bool next(struct walk *w, const struct lang_ins *i)
 
 	arrives(w, i->d);
 	write_one(w, (uint32_t)(i - w->p->code), i->a);
-	x->known = x->writes == 1;
+	x->known = x->writes == 1 && !lang_walk_unbounded(w, w->depth - 1);
 	x->value = (struct lang_affine){0};
 	x->value.factor[w->depth - 1] = 1;
 	return true;
@@ -547,7 +602,7 @@ static void close(struct walk *w)
 
 bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
 		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
-		    const struct lang_array *array, bool supposed, lang_walk_fn *then, void *data)
+		    const struct lang_array *array, unsigned how, lang_walk_fn *then, void *data)
 {
 	struct walk *w = calloc(1, sizeof *w);
 	bool fine;
@@ -560,7 +615,7 @@ bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
 	w->reg = reg;
 	w->loops = loops;
 	w->array = array;
-	w->supposed = supposed;
+	w->how = how;
 	w->out = out;
 	w->range = range;
 	w->end = out->end;
@@ -580,7 +635,7 @@ bool lang_nest_of(struct lang_nest *out, const struct lang_program *p,
 		  const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
 		  const struct lang_array *array)
 {
-	return lang_walk_over(out, p, loops, range, reg, array, false, lang_nest_at_once, NULL);
+	return lang_walk_over(out, p, loops, range, reg, array, 0, lang_nest_at_once, NULL);
 }
 
 bool lang_nest_may(const struct lang_program *p, uint32_t range)

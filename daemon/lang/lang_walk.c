@@ -167,6 +167,11 @@ void lang_walk_limits(struct walk *w, const struct lang_ins *i, struct written *
 	x->limit[side] = a;
 }
 
+bool lang_walk_unbounded(const struct walk *w, unsigned k)
+{
+	return w->unbounded >> w->path[k] & 1;
+}
+
 static struct lang_stretch here(const struct walk *w)
 {
 	return (struct lang_stretch){.turns = w->turns, .path = w->path, .depth = w->depth};
@@ -190,7 +195,7 @@ static bool number_value(struct walk *w, const struct lang_loop *loop, struct la
 	for (unsigned k = 0; k < w->depth; k++)
 		if (w->path_range[k] == loop->range) {
 			out->factor[k] = 1;
-			return true;
+			return !lang_walk_unbounded(w, k);
 		}
 	return lang_walk_value(w, loop->number, out);
 }

@@ -8,6 +8,12 @@
 #define NOT_WRITTEN UINT32_MAX
 #define FUNCTIONS   (UINT32_MAX - 1) /* functions of the text write it: it lives for a statement */
 
+/* How a walk goes: registers and arrays are a guess, and indices lie inside. */
+#define WALK_SUPPOSED 1u
+/* Whoever does the turns looks at each index, so that one of which nothing is known may be any of
+ * its axis, and a loop inside may have any bounds. */
+#define WALK_CHECKED 2u
+
 /* A register that the loop writes. */
 struct written {
 	uint32_t reg, writes, reads;
@@ -43,7 +49,8 @@ struct walk {
 	/* Of a loop that does what several do (lang_fuse.h): which of them this is, in each loop
 	 * around, now and where an access is. */
 	uint8_t now_of[LANG_PATH], of[LANG_ACCESSES][LANG_PATH];
-	bool supposed; /* registers and arrays are a guess: indices lie inside */
+	unsigned how;	    /* WALK_* */
+	uint64_t unbounded; /* a bit for each of `turns`: its bounds and number are not known */
 	unsigned nturns, naccess, depth;
 	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
 	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */
@@ -55,9 +62,11 @@ typedef void lang_walk_fn(struct walk *w, void *data);
 /* false: no memory. */
 bool lang_walk_over(struct lang_nest *out, const struct lang_program *p,
 		    const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
-		    const struct lang_array *array, bool supposed, lang_walk_fn *then, void *data);
+		    const struct lang_array *array, unsigned how, lang_walk_fn *then, void *data);
 /* As lang_walk_fn: may the turns of the loop run at once? */
 void lang_nest_at_once(struct walk *w, void *data);
+/* Is the number of the loop that is the k-th around not known? */
+bool lang_walk_unbounded(const struct walk *w, unsigned k);
 /* lang_walk.c: what registers have.  The value of a register now, as a sum over loop numbers;
  * false: it is not known to be one.  Where the walk has no values, it only tells whether it is one
  * in some call. */

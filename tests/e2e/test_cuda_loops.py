@@ -19,6 +19,11 @@ sys.path.insert(0, {folder!r})
 from loops_on_gpu import *
 rng = numpy.random.default_rng(7)
 f8 = lambda *shape: rng.standard_normal(shape)
+def sparse(n, m, most):
+    # Offsets of n rows of up to `most` numbers, some of none, and columns below m.
+    ptr = numpy.concatenate([[0], numpy.cumsum(rng.integers(0, most + 1, n) * (rng.random(n) < 0.7))])
+    return ptr, rng.integers(0, m, ptr[-1])
+ptr, col = sparse(300, 200, 9)
 f4 = lambda *shape: f8(*shape).astype("f4")
 whole = lambda *shape: rng.integers(-50, 50, shape)
 """
@@ -67,6 +72,21 @@ GO = {
     "first above": "first_above, f8(50, 30), whole(50), 1.2",
     "a loop behind an element": "edge, f8(100), f8(100)",
     "two arrays that need each other one way": "bodies, f8(100), f8(100), 0.1",
+    "gathered": "gathered, f8(100), numpy.arange(99, -1, -1), f8(100)",
+    "gathered from the end": "gathered, f8(100), rng.integers(-100, 100, 70), f8(80)",
+    "gathered by int32": "gathered, f4(100), rng.integers(-100, 100, 70).astype('i4'), f4(80)",
+    "gathered from a view": "gathered, f8(100)[::-2], rng.integers(-50, 50, 90)[::3], f8(80)[5:]",
+    "gathered into a view of the other half": "gathered, *(lambda a: (a[:50], rng.integers(0, 50, 50), a[50:]))(f8(100))",
+    "gathered plane": "gathered_plane, f8(40, 50), rng.integers(0, 40, 33), rng.integers(-50, 0, 70), f8(33, 70)",
+    "histograms": "histograms, rng.integers(0, 7, (60, 100)), whole(60, 7)",
+    "spmv": "spmv, ptr, col, f8(len(col)), f8(200), f8(300)",
+    "spmv of int32": "spmv, ptr.astype('i4'), col.astype('i4'), f4(len(col)), f4(200), f4(300)",
+    "spmv of empty rows": "spmv, numpy.zeros(101, 'i8'), col, f8(len(col)), f8(200), f8(100)",
+    "spmv of rows whose offsets fall": "spmv, ptr[::-1].copy(), col, f8(len(col)), f8(200), f8(300)",
+    "page rank": "page_rank, *sparse(200, 200, 12), 1.0 + rng.integers(1, 9, 200), f8(200), f8(200), 0.85, 5",
+    "rows backwards": "backwards_rows, rng.integers(-1, 90, 80), rng.integers(-1, 90, 80), f8(100), f8(80)",
+    "rows that are cut": "rows_cut, rng.integers(-3, 40, 100), f8(100, 40), f8(100, 40)",
+    "places": "places, numpy.sort(f8(500)), f8(300), whole(300)",
     "clamp": "clamp, 3 * f8(400), f8(400)",
 }
 
@@ -86,7 +106,9 @@ def test_functions_within_their_error(talker):
 STAY = {
     "total": ("total, f8(100)", "passes from turn to turn"),
     "running": ("running, f8(100), f8(100)", "1 turn apart"),
-    "gathered": ("gathered, f8(100), numpy.arange(99, -1, -1), f8(100)", "not proven to lie inside"),
+    "scattered": ("scattered, f8(100), rng.integers(0, 100, 90), f8(100)", "the same bytes"),
+    "gathered from itself": ("gathered_from_itself, rng.integers(0, 100, 90), f8(100)", "the same bytes"),
+    "rows scaled": ("rows_scaled, ptr, f8(len(col)), f8(300)", "the same bytes"),
     "exchange": ("exchange, f8(100), f8(100)", "need each other"),
 }
 
@@ -95,6 +117,39 @@ STAY = {
 def test_what_stays_on_the_processor(talker, call, why):
     (said,) = talker.do(f"out = same({call})")
     assert why in said, said
+
+
+WRONG = {
+    "behind the end": "gathered, f8(100), numpy.where(numpy.arange(90) == 77, 100, 5), f8(90)",
+    "before the first": "gathered, f8(100), numpy.where(numpy.arange(90) == 3, -101, 5), f8(90)",
+    "far away": "gathered, f8(100), numpy.where(numpy.arange(90) == 0, -2**63, 5), f8(90)",
+    "of an empty array": "gathered, f8(0), numpy.zeros(90, 'i8'), f8(90)",
+    "a column": "spmv, ptr, numpy.where(numpy.arange(len(col)) == len(col) - 1, 200, col), f8(len(col)), f8(200), f8(300)",
+    "an offset": "spmv, ptr + 1, col, f8(len(col)), f8(200), f8(300)",
+    "offsets that are too few": "spmv, ptr[:-1], col, f8(len(col)), f8(200), f8(300)",
+    "a bin": "histograms, rng.integers(0, 8, (60, 100)), whole(60, 7)",
+}
+
+
+@pytest.mark.parametrize("call", WRONG.values(), ids=WRONG)
+def test_a_wrong_index_that_is_read(gpu, talker, call):
+    """An IndexError, at the call or where its result is asked for; nothing that was computed from a wrong element."""
+    talker.do(f"""
+f, *args = {call}
+*others, out = [np.asarray(a) for a in args]
+before = [numpy.array(a) for a in others]
+for k in range(2):
+    try:
+        f(*others, out)
+        numpy.asarray(out)
+        raise AssertionError("nothing was said")
+    except IndexError:
+        pass
+for a, b in zip(others, before):
+    compare(a, b, 0)
+out = None
+same(axpy, 2.0, f8(300), f8(300))
+""")
 
 
 def test_a_view_of_what_is_written(talker):

@@ -168,10 +168,63 @@ Test(lang_afar, what_needs_elements_has_no_list)
 	check("a[0] = 1.0\nfor i in 0..n { c[i] = b[i] }", N, 0, "element");
 	check("for i in 0..n { c[i] = b[i] }\na[0] = c[1]", N, 0, "element");
 	check("for i in 1..n { a[i] = a[i - 1] + 1.0 }", N, 0, "same bytes, 1 turn apart");
-	check("for i in 0..n { c[i] = b[int64(a[i])] }", 3, 0, "an index of 'b' in line 2");
 	check("for i in 0..n { s = s + i\n a[i] = 1.0 }", N, 0, "added up");
 	check("for i in 0..n + 1 { a[i] = 1.0 }", N, 0, "an index of 'a'");
 	check("for i in 0..n { m[i, 0:n] = b[0:n] }", N, 0, "slices");
+}
+
+/* Of an index that is read, nothing is known but its axis; who does the turns looks at it. */
+Test(lang_afar, gathers)
+{
+	check("for i in 0..n { c[i] = b[int64(a[i])] }", N, 1, NULL);
+	check("for i in 0..n { c[i] = b[-1 - int64(a[i])] }", N, 1, NULL);
+	check("for i in 0..n { c[i] = m[i, int64(a[i])] + m[int64(a[i]), i] }", N, 1, NULL);
+	check("for i in 0..n { if a[i] > 4.0 { c[i] = b[i * i % n] } }", N, 1, NULL);
+	check("for i in 0..n { for j in 0..n { m[i, j] = b[int64(a[j]) + int64(a[i])] } }", N, 1,
+	      NULL);
+	/* The array that is read so is written: not by another turn, where another axis tells. */
+	check("for i in 0..n { m[i, 0] = m[i, int64(a[i])] }", N, 1, NULL);
+	check("for i in 0..n { m[0, i] = m[int64(a[i]), i] }", N, 1, NULL);
+	check("for i in 0..n { m[i, int64(a[i])] = b[i] }", N, 1, NULL);
+	check("for i in 0..n { for j in 0..n { m[i, int64(a[j])] += b[j] } }", N, 1, NULL);
+	check("for i in 0..12 { a[i + 12] = a[i] }", N, 1, NULL);
+	check("for i in 0..n { a[i] = a[int64(b[i])] }", 3, 0, "the same bytes");
+	check("for i in 0..n { m[i, 0] = m[int64(a[i]), 0] }", N, 0, "the same bytes");
+	check("for i in 0..n { c[int64(a[i])] = b[i] }", N, 0, "the same bytes");
+	check("for i in 0..n { c[int64(a[i])] += 1.0 }", N, 0, "the same bytes");
+	check("parallel for i in 0..n { c[int64(a[i])] = b[i] }", N, 0, "the same bytes");
+	/* One that is known is proven still. */
+	check("for i in 0..n { c[i] = b[int64(a[i])] + b[i + 1] }", N, 0, "an index of 'b'");
+}
+
+/* Loops in a turn whose bounds are read, or come of what is no sum. */
+Test(lang_afar, bounds_that_are_read)
+{
+	check("for i in 0..n - 1 { let u = 0.0\n for j in int64(a[i])..int64(a[i + 1]) { "
+	      "u = u + c[j] * b[int64(c[j])] }\n m[0, i] = u }",
+	      N, 1, NULL);
+	check("for i in 0..n { let u = 0.0\n for j in int64(a[i])..int64(c[i]) step -1 { "
+	      "u = u + b[j] }\n m[0, i] = u }",
+	      N, 1, NULL);
+	check("for i in 0..n { for j in 0..int64(c[i]) { m[i, j] = b[j] } }", N, 1, NULL);
+	/* Of the number of such a loop nothing is known, whatever its turns are asked. */
+	check("for i in 0..n { for j in 0..int64(c[i]) { if j > 0 { m[j, i] = b[j] } } }", N, 1,
+	      NULL);
+	check("for i in 0..n { for j in 0..int64(c[i]) { for l in 0..j { m[i, l] = m[i, j] + 1.0 } "
+	      "} "
+	      "}",
+	      N, 1, NULL);
+	check("for i in 0..4 { for j in 0..i * i { m[i, j] = 1.0 } }", N, 1, NULL);
+	check("for i in 0..n { let k = int64(c[i])\n while k > 0 { k = k // 2\n m[i, k] = b[k] } }",
+	      N, 1, NULL);
+	check("for i in 0..n { for j in 0..int64(b[i]) { if j > 0 { a[j] = 1.0 } } }", N, 0,
+	      "the same bytes");
+	check("for i in 0..n { for j in 0..int64(b[i]) { a[i + j] = 1.0 } }", N, 0,
+	      "the same bytes");
+	check("for i in 0..int64(a[3]) { c[i] = 1.0 }", N, 0, "element");
+	check("for i in 0..n { for j in 0..n step int64(a[i]) { m[i, j] = 1.0 } }", N, 0, "bounds");
+	/* Of few turns one may have all that there is to do. */
+	check("for i in 0..n { for j in 0..int64(c[i]) { a[i] = a[i] + 1.0 } }", N, 1, NULL);
 }
 
 /* Those that do not hold are errors, which the run here tells. */

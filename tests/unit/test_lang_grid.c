@@ -289,6 +289,29 @@ Test(lang_grid, levels_inside)
 	cr_expect_eq(levels("for i in 0..9 { let u = a[i]; for j in 0..9 { m[i, j] = u } }", 0), 1);
 }
 
+Test(lang_grid, indices_and_bounds_that_are_read)
+{
+	cr_expect_eq(levels("for i in 0..14 { a[i] = float64(b[b[i]]) }", 0), 1);
+	cr_expect_eq(levels("for i in 0..14 { a[b[i]] = 1.0 }", 0), 0);
+	cr_expect_eq(levels("for i in 0..9 { for j in 0..9 { m[i, j] = a[b[j]] } }", 0), 2);
+	/* A column may come twice. */
+	cr_expect_eq(levels("for i in 0..9 { for j in 0..9 { m[i, b[j]] = 1.0 } }", 0), 1);
+	cr_expect_eq(levels("for i in 0..9 { for j in 0..9 { m[b[i], j] = 1.0 } }", 0), 0);
+	/* Loops whose numbers nobody knows are a thread's. */
+	cr_expect_eq(levels("for i in 0..9 { for j in 0..b[i] { m[i, j] = 1.0 } }", 0), 1);
+	cr_expect_eq(levels("for i in 0..4 { for j in 0..i * i { m[i, j] = 1.0 } }", 0), 1);
+	cr_expect_eq(
+		levels("for i in 0..4 { for j in 0..9 { for l in 0..j * j { m[i, j] += 1.0 } } "
+		       "}",
+		       0),
+		2);
+	/* As many turns as the longest axis has elements, all together. */
+	cr_expect_eq(
+		levels_with("for i in 0..4 { for j in 0..b[i] { a[i] += m[i, j] } }", 0, 0, false)
+			.turns,
+		4);
+}
+
 Test(lang_grid, what_is_told_of_levels)
 {
 	struct lang_levels x = levels_with(

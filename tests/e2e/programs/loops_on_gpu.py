@@ -180,6 +180,81 @@ def both(a, b, first, second):
         a[i] = second
 
 
+# Indices and bounds that are read from arrays.
+
+
+@braze.jit
+def gathered(x, at, y):
+    for i in range(len(at)):
+        y[i] = x[at[i]]
+
+
+@braze.jit
+def gathered_plane(x, rows, columns, y):
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            y[i, j] = x[rows[i], columns[j]] + 1.0
+
+
+@braze.jit
+def histograms(bins, h):
+    for i in range(bins.shape[0]):
+        for j in range(bins.shape[1]):
+            h[i, bins[i, j]] += 1
+
+
+@braze.jit
+def spmv(ptr, col, val, x, y):
+    for i in range(len(y)):
+        s = 0.0
+        for j in range(ptr[i], ptr[i + 1]):
+            s += val[j] * x[col[j]]
+        y[i] = s
+
+
+@braze.jit
+def page_rank(ptr, edge, degree, rank, fresh, damping, turns):
+    n = len(rank)
+    for _ in range(turns):
+        for i in range(n):
+            s = 0.0
+            for j in range(ptr[i], ptr[i + 1]):
+                s += rank[edge[j]] / degree[edge[j]]
+            fresh[i] = (1.0 - damping) / n + damping * s
+        for i in range(n):
+            rank[i] = fresh[i]
+
+
+@braze.jit
+def backwards_rows(first, last, val, y):
+    for i in range(len(y)):
+        s = 0.0
+        for j in range(first[i], last[i], -1):
+            s = s * 0.5 + val[j]
+        y[i] = s
+
+
+@braze.jit
+def rows_cut(count, x, y):
+    for i in range(len(count)):
+        for j in range(count[i]):
+            if j > 0:
+                y[i, j] = x[i, j] - x[i, j - 1]
+
+
+@braze.jit
+def places(sorted, x, y):
+    for i in range(len(x)):
+        low, high = 0, len(sorted)
+        while low < high:
+            middle = (low + high) // 2
+            if sorted[middle] < x[i]:
+                low = middle + 1
+            else:
+                high = middle
+        y[i] = low
+
+
 # What stays on the processor.
 
 
@@ -198,9 +273,22 @@ def running(x, y):
 
 
 @braze.jit
-def gathered(x, at, y):
+def scattered(x, at, y):
     for i in range(len(at)):
-        y[i] = x[at[i]]
+        y[at[i]] = x[i]
+
+
+@braze.jit
+def gathered_from_itself(at, y):
+    for i in range(len(at)):
+        y[i] = y[at[i]] + 1.0
+
+
+@braze.jit
+def rows_scaled(ptr, val, by):
+    for i in range(len(by)):
+        for j in range(ptr[i], ptr[i + 1]):
+            val[j] *= by[i]
 
 
 @braze.jit
