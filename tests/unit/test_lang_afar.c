@@ -223,8 +223,41 @@ Test(lang_afar, bounds_that_are_read)
 	      "the same bytes");
 	check("for i in 0..int64(a[3]) { c[i] = 1.0 }", N, 0, "element");
 	check("for i in 0..n { for j in 0..n step int64(a[i]) { m[i, j] = 1.0 } }", N, 0, "bounds");
-	/* Of few turns one may have all that there is to do. */
 	check("for i in 0..n { for j in 0..int64(c[i]) { a[i] = a[i] + 1.0 } }", N, 1, NULL);
+}
+
+/* Of few rows of a long array one may have all that there is to do. */
+Test(lang_afar, few_rows_that_may_be_long)
+{
+	static const char text[] = HEAD
+		"for i in 0..n { for j in int64(c[i])..int64(c[i + 1]) { a[i] = a[i] + b[j] } }\n}";
+	static struct memory x;
+	static const struct {
+		int64_t rows, length;
+		bool fine;
+	} row[] = {{20, 1000, true}, {20, 10000000, false}, {100, 10000000, true}};
+	struct lang_kernel *k = machine(text);
+
+	for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+		union lang_reg scalar = {.i = row[r].rows}, result;
+		struct lang_looks looks = {0};
+		struct lang_array array[4];
+		struct lang_afar list;
+
+		arrays(array, &x, true);
+		array[0].shape.dim[0] = array[3].shape.dim[0] = row[r].rows + 1;
+		array[1].shape.dim[0] = row[r].length;
+		cr_assert(lang_afar_of(&list, &looks, k, array, &scalar, &result));
+		cr_expect_eq(!*list.why, row[r].fine, "row %u: %s", r, list.why);
+		cr_expect(row[r].fine || strstr(list.why, "few turns"));
+		/* All rows together are as long as the array. */
+		if (row[r].fine)
+			cr_expect(list.launch[0].work > 3 * (uint64_t)row[r].length &&
+				  list.launch[0].work < 30 * (uint64_t)row[r].length);
+		lang_afar_free(&list);
+		lang_looks_free(&looks);
+	}
+	lang_unlink(k);
 }
 
 /* Those that do not hold are errors, which the run here tells. */
