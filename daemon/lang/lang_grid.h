@@ -55,8 +55,9 @@ struct lang_levels {
 	uint64_t read, written; /* arrays: a bit for each */
 	struct lang_nest nest;	/* of the outermost loop */
 };
-/* As lang_nest_of.  A scalar that the loop writes may be read outside of it only where it counts
- * its turns.  false: no memory. */
+/* As lang_nest_of, but that indices which are read, or computed by more than sums, may be any of
+ * their axis, and bounds of loops inside anything: threads look at them.  A scalar that the loop
+ * writes may be read outside of it only where it counts its turns.  false: no memory. */
 bool lang_grid_levels(struct lang_levels *out, const struct lang_program *p,
 		      const struct lang_loops *loops, uint32_t range, const union lang_reg *reg,
 		      const struct lang_array *array) MUST_USE;

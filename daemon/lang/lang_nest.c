@@ -5,7 +5,9 @@
  * that written order is an order of the flow.  Registers that the loop does not write have the
  * values of now; one that a single instruction writes, before it is read in each turn, may be a sum
  * over loop numbers; of all others nothing is known.  Every index must be such a sum and lie inside
- * its array in every turn: so no turn can end in an error, and addresses are sums, too. */
+ * its array in every turn: so no turn can end in an error, and addresses are sums, too.  Where
+ * threads look at each index themselves (WALK_CHECKED), one that is no such sum is any of its axis,
+ * and a loop inside may have bounds that are none. */
 #include "lang_walk.h"
 
 #include <stdlib.h>
