@@ -227,13 +227,16 @@ int kernel_run(braze_scalar *result, braze_kernel *k, struct held *x, int n)
 	braze_kernel_arg arg[KERNEL_ARGS];
 	braze_error err = {0};
 	braze_parameter p;
-	int sent = send(result, k, x, n);
+	int ours = 0, sent;
 
+	while (ours < n && !x[ours].h)
+		ours++;
+	sent = ours < n ? send(result, k, x, n) : 0;
 	if (sent)
 		return sent < 0 ? -1 : 0;
 	if (ask_code(k))
 		return -1;
-	if (bring(k, x, n))
+	if (ours < n && bring(k, x, n))
 		return -1;
 	for (int i = 0; i < n; i++) {
 		arg[i] = x[i].arg;

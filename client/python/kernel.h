@@ -9,7 +9,7 @@
 #define KERNEL_CAPSULE "braze.kernel"
 #define KERNEL_ARGS    64 /* with results */
 
-/* One argument, held until the call is over.  All zero: it holds nothing. */
+/* One argument, held until the call is over. */
 struct held {
 	braze_kernel_arg arg;
 	Py_buffer buffer;
@@ -21,6 +21,16 @@ struct held {
 	void *hold;
 	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };
+
+/* It holds nothing: as all zero, but what is set before it is read stays as it is. */
+static inline void kernel_hold_nothing(struct held *x)
+{
+	x->arg = (braze_kernel_arg){0};
+	x->open = x->locked = false;
+	x->h = NULL;
+	x->loan.data = NULL;
+	x->hold = NULL;
+}
 
 /* An array of ours, of the parameter's type and axes, which is not waited for; -1 with an exception
  * set. */

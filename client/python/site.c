@@ -16,9 +16,18 @@
 
 /* What a value must be for a kernel to be the one. */
 struct want {
-	enum { WANT_ARRAY, WANT_WEAK, WANT_SCALAR, WANT_TYPE, WANT_SIZED, WANT_OBJECT } kind;
+	enum {
+		WANT_ARRAY,
+		WANT_WEAK,
+		WANT_SCALAR,
+		WANT_TYPE,
+		WANT_SIZED,
+		WANT_METHOD,
+		WANT_OBJECT
+	} kind;
 	int dtype, ndim;  /* of arrays and NumPy's numbers; ndim: how many a tuple has */
 	PyObject *object; /* a type, or the very object */
+	PyCFunction does; /* of a method that is C: which one of the type's */
 	int from;	  /* of one that is looked up: in which value; -1: in `globals` */
 	PyObject *globals, *parts;
 };
@@ -57,6 +66,12 @@ static PyTypeObject *site_type;
 
 /* ---- Which kernel ---- */
 
+/* A method of C that is bound to an object: another one each time that it is asked for. */
+static bool is_method(PyObject *o)
+{
+	return PyObject_TypeCheck(o, &PyCFunction_Type) && PyCFunction_GetSelf(o);
+}
+
 static bool fits(const struct want *w, PyObject *o)
 {
 	switch (w->kind) {
@@ -71,6 +86,9 @@ static bool fits(const struct want *w, PyObject *o)
 	case WANT_TYPE:
 	case WANT_WEAK:
 		return (PyObject *)Py_TYPE(o) == w->object;
+	case WANT_METHOD:
+		return is_method(o) && PyCFunction_GetFunction(o) == w->does &&
+		       (PyObject *)Py_TYPE(PyCFunction_GetSelf(o)) == w->object;
 	case WANT_SCALAR:
 		return (PyObject *)Py_TYPE(o) == core.types[w->dtype];
 	default:
@@ -231,10 +249,10 @@ static PyObject *run(const struct special *s, PyObject *const *args, PyObject *c
 	PyObject *out = NULL;
 	int rc = 1;
 
-	if (s->nfeed <= 8)
-		memset(room, 0, (size_t)s->nfeed * sizeof room[0]);
-	else if (!(x = PyMem_Calloc((size_t)s->nfeed, sizeof *x)))
+	if (s->nfeed > 8 && !(x = PyMem_Malloc((size_t)s->nfeed * sizeof *x)))
 		return PyErr_NoMemory();
+	for (int i = 0; i < s->nfeed; i++)
+		kernel_hold_nothing(&x[i]);
 	for (int i = 0; rc == 1 && i < s->nfeed; i++) {
 		const struct feed *f = &s->feed[i];
 		const struct want *w = &s->want[f->from];
@@ -312,8 +330,7 @@ static void special_free(struct special *s)
 }
 
 /* ("array", dtype, ndim), ("number", dtype), ("weak", type), ("type", type), ("sized", type,
- * length) or
- * ("object", it) */
+ * length), ("method", it) or ("object", it) */
 static int read_want(struct want *w, PyObject *row)
 {
 	const char *kind = NULL;
@@ -327,7 +344,16 @@ static int read_want(struct want *w, PyObject *row)
 		  : !strcmp(kind, "weak")   ? WANT_WEAK
 		  : !strcmp(kind, "type")   ? WANT_TYPE
 		  : !strcmp(kind, "sized")  ? WANT_SIZED
+		  : !strcmp(kind, "method") ? WANT_METHOD
 					    : WANT_OBJECT;
+	if (w->kind == WANT_METHOD) {
+		if (!is_method(what))
+			return PyErr_Format(PyExc_TypeError, "no method"), -1;
+		/* Of the type: the method itself would keep its object. */
+		w->does = PyCFunction_GetFunction(what);
+		w->object = Py_NewRef(Py_TYPE(PyCFunction_GetSelf(what)));
+		Py_DECREF(what);
+	}
 	if (w->kind == WANT_ARRAY || w->kind == WANT_SCALAR)
 		w->dtype = convert_dtype(what);
 	return w->dtype < 0 ? PyErr_Format(PyExc_TypeError, "a type that kernels lack"), -1 : 0;

@@ -377,17 +377,19 @@ static bool put_copies(struct lane *e, uint32_t loop)
 		return false;
 	inside = xmalloc(count);
 	memcpy(inside, e->inside + x->range, count);
+	e->left -= count;
+	e->version[e->nversion++] = (struct version){x->range + 1, x->end, e->versions++, false};
 	text_put(&e->o, "{\n");
 	if (!emit_lang_bounds(e, loop)) {
 		e->o.n = n;
 		e->values = values;
+		e->left += count;
+		e->versions--;
+		e->nversion--;
 		free(inside);
 		return false;
 	}
-	e->left -= count;
-	e->versions++;
 	text_put(&e->o, "if (BZ_RARE(bad)) goto K%u;\n}\n", number);
-	e->version[e->nversion++] = (struct version){x->range + 1, x->end, number};
 	emit_lang_one(e, x->range);
 	put_some(e, x->range + 1, x->end, false);
 	e->nversion--;
@@ -504,6 +506,8 @@ void emit_lang_open(struct lane *e, bool unit)
 	text_put(&e->o, "struct bz_shared s_, *const s = &s_;\n");
 	put_variables(e, e->p->entry, false);
 	put_arrays(e);
+	e->opened = e->o.n;
+	e->rooms = 0;
 	text_put(&e->o, "s->turns = BZ_TURNS;\nbz_b1 theirs = 1;\nstruct bz_sum sum;\n");
 }
 

@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/xalloc.h"
 #include "emit_lang_lane.h"
 #include "lang/lang_native.h"
 
 #define DEPTH	   6	/* of operations inside each other */
 #define VALUES_MAX 4000 /* variables of all tests of a function */
 #define GROUPS_MAX 64	/* of places whose indices differ by a constant, in one test */
+#define QUICK_MAX  3	/* comparisons that are worth it before a test */
+#define QUICK_FAR  4096 /* between the indices of one */
 #define NOTHING	   UINT32_MAX
 
 /* What a test is about: along one axis of an array, indices form + least ... form + most. */
@@ -119,10 +122,8 @@ static void put_atom(struct lane *e, uint32_t atom, uint32_t strip)
 		text_put(&e->o, "(bz_i64)%s", emit_lang_register(e, a->reg));
 }
 
-void emit_lang_sum(struct lane *e, uint32_t form, uint32_t strip)
+static void put_sum(struct lane *e, const struct lang_form *f, uint32_t strip)
 {
-	const struct lang_form *f = &e->loops->form[form];
-
 	text_put(&e->o, "(bz_i64)(%lldul", (long long)f->constant);
 	for (unsigned k = 0; k < f->n; k++) {
 		text_put(&e->o, " + %lldul * (bz_u64)", (long long)f->term[k].factor);
@@ -133,6 +134,11 @@ void emit_lang_sum(struct lane *e, uint32_t form, uint32_t strip)
 		}
 	}
 	text_put(&e->o, ")");
+}
+
+void emit_lang_sum(struct lane *e, uint32_t form, uint32_t strip)
+{
+	put_sum(e, &e->loops->form[form], strip);
 }
 
 /* The very operation on what is known before. */
@@ -551,10 +557,149 @@ static bool takes(struct lane *e, uint32_t loop, uint32_t place)
 	return true;
 }
 
+/* ---- A short way ----
+ *
+ * The test of a loop inside of another takes as long as two turns or three of a sparse matrix.  Of
+ * one that has few turns it is enough that its first index lies so far before the end of each array
+ * as any of them could: which is one comparison, as below 0 is far behind as an unsigned number.
+ * Where that does not hold, at the end of an array at the latest, the test tells. */
+
+/* One comparison: of the first index of some groups with what the shortest of their arrays has room
+ * for. */
+struct quick {
+	struct lang_form first;
+	uint32_t form, room;
+};
+
+/* Is the form the loop's number, or none of its numbers, and something that is known before? */
+static bool is_quick(const struct lane *e, uint32_t loop, const struct lang_form *f, bool *moves)
+{
+	*moves = false;
+	for (unsigned k = 0; k < f->n; k++) {
+		const struct lang_term *t = &f->term[k];
+		bool mine = inside(e, t->atom, loop);
+
+		if (mine ? *moves || t->factor != 1 || t->by != LANG_NONE
+			 : !lang_atom_before(e->loops, t->atom, loop) ||
+				   (t->by != LANG_NONE && !lang_atom_before(e->loops, t->by, loop)))
+			return false;
+		*moves |= mine;
+	}
+	return true;
+}
+
+/* Do the two differ by a constant? */
+static bool same_but(const struct lane *e, const struct group *a, const struct quick *b)
+{
+	struct lang_form far;
+
+	return lang_form_add(&far, &e->loops->form[a->form], &e->loops->form[b->form], -1) &&
+	       !far.n;
+}
+
+/* The groups that differ from `group[k]` by constants.  The room that they have is found where the
+ * function begins: there it is once for all turns of the loops around this. */
+static bool put_room(struct lane *e, struct text *top, uint32_t loop, const struct group *group,
+		     unsigned n, unsigned k, struct quick *q)
+{
+	int64_t least = group[k].least, most = group[k].most;
+	bool moves;
+
+	q->form = group[k].form;
+	q->first = e->loops->form[q->form];
+	if (!group[k].plain || !is_quick(e, loop, &q->first, &moves))
+		return false;
+	for (unsigned j = k; j < n; j++)
+		if (same_but(e, &group[j], q)) {
+			least = group[j].least < least ? group[j].least : least;
+			most = group[j].most > most ? group[j].most : most;
+		}
+	if (least < -QUICK_FAR || most > QUICK_FAR)
+		return false;
+	q->first.constant = least - (int)e->p->base;
+	q->room = e->rooms++;
+	text_put(top, "bz_i64 m%u = BZ_MOST;\n", q->room);
+	for (unsigned j = k; j < n; j++)
+		if (same_but(e, &group[j], q))
+			text_put(top, "m%u = bz_least(m%u, N%u_%u - %d%s);\n", q->room, q->room,
+				 group[j].array, group[j].axis, (int)(group[j].most - least),
+				 moves ? " - (BZ_FEW - 1)" : "");
+	text_put(top, "m%u = bz_most(m%u, 0);\n", q->room, q->room);
+	return true;
+}
+
+/* What groups need; 0: it is not as simple as that. */
+static unsigned put_rooms(struct lane *e, struct text *top, uint32_t loop,
+			  const struct group *group, unsigned n, struct quick quick[QUICK_MAX])
+{
+	unsigned count = 0;
+
+	for (unsigned k = 0; k < n; k++) {
+		bool known = false;
+
+		for (unsigned j = 0; j < count; j++)
+			known |= same_but(e, &group[k], &quick[j]);
+		if (known)
+			continue;
+		if (count == QUICK_MAX || !put_room(e, top, loop, group, n, k, &quick[count]))
+			return 0;
+		count++;
+	}
+	return count;
+}
+
+/* At a place before; all behind it moves. */
+static void insert(struct text *t, size_t at, const char *s)
+{
+	char *behind = xstrdup(t->s + at);
+
+	t->n = at;
+	t->s[at] = 0;
+	text_add(t, s);
+	text_add(t, behind);
+	free(behind);
+}
+
+/* Before the test, which begins at `at`. */
+static void put_short_way(struct lane *e, uint32_t loop, const struct group *group, unsigned n,
+			  size_t at)
+{
+	struct version *copy = &e->version[e->nversion - 1];
+	uint32_t range = e->loops->loop[loop].range;
+	struct text top = {0}, test = {0}, all = e->o;
+	struct quick quick[QUICK_MAX];
+	unsigned count = n && emit_lang_has_few(e, range)
+				 ? put_rooms(e, &top, loop, group, n, quick)
+				 : 0;
+
+	if (count) {
+		e->o = test;
+		for (unsigned k = 0; k < count; k++)
+			text_put(&e->o, "BZ_IN_MEMORY(m%u); ", quick[k].room);
+		emit_lang_begin_range(e, range);
+		text_put(&e->o, "if (BZ_OFTEN(");
+		for (unsigned k = 0; k < count; k++) {
+			text_put(&e->o, "BZ_QUICK(");
+			put_sum(e, &quick[k].first, loop);
+			text_put(&e->o, ", m%u) && ", quick[k].room);
+		}
+		emit_lang_are_few(e, range);
+		text_put(&e->o, ")) goto F%u;\n", copy->number);
+		test = e->o;
+		e->o = all;
+		insert(&e->o, at, test.s);
+		insert(&e->o, e->opened, top.s);
+		copy->quick = true;
+	}
+	free(test.s);
+	free(top.s);
+}
+
 unsigned emit_lang_bounds(struct lane *e, uint32_t loop)
 {
 	struct group group[GROUPS_MAX];
 	unsigned n = 0, places = 0;
+	size_t begin = e->o.n;
 
 	text_put(&e->o, "int bad = 0;\n");
 	for (uint32_t k = 0; k < e->loops->nloop; k++)
@@ -570,6 +715,7 @@ unsigned emit_lang_bounds(struct lane *e, uint32_t loop)
 			e->inside[x->at] = is_plain(e, k) ? INSIDE_ALWAYS : INSIDE_HERE;
 		places += fits;
 	}
+	put_short_way(e, loop, group, n, begin);
 	for (unsigned k = 0; k < n; k++)
 		if (!put_side(e, loop, &group[k], false) || !put_side(e, loop, &group[k], true))
 			text_put(&e->o, "bad = 1;\n");

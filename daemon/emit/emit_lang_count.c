@@ -103,8 +103,10 @@ static void put_range_of_part(struct lane *e, const struct lang_ins *i)
 	text_put(&e->o, "\n");
 }
 
-static void put_range(struct lane *e, const struct lang_ins *i, uint32_t at)
+void emit_lang_begin_range(struct lane *e, uint32_t at)
 {
+	const struct lang_ins *i = &e->p->code[at];
+
 	if (e->part == at + 1) {
 		put_range_of_part(e, i);
 		return;
@@ -178,26 +180,38 @@ static void put_strip_end(struct lane *e, const struct lang_ins *range, uint32_t
 
 /* Is it worth its while that the loop of strips is there without them, too?  The one around it
  * counts its turns, one of which is no long time with so few inside. */
-static bool has_few(const struct lane *e, uint32_t range)
+bool emit_lang_has_few(const struct lane *e, uint32_t range)
 {
 	uint32_t loop = e->loop[range] - 1;
 	const struct lang_loop *x = &e->loops->loop[loop];
 
-	return e->unit && !e->failed && !e->closely && x->parent != LANG_NONE && !x->inner &&
+	return in_strips(e, range) && e->unit && !e->failed && !e->closely && x->parent != LANG_NONE && !x->inner &&
 	       e->part != range + 1 && x->end - x->range <= FEW_CODE &&
 	       e->left >= x->end - x->range && e->nversion < EMIT_LANG_VERSIONS &&
 	       !emit_lang_is_elements(e, loop);
 }
 
+void emit_lang_are_few(struct lane *e, uint32_t range)
+{
+	uint32_t number = e->p->code[range].d;
+
+	text_put(&e->o, "(bz_u64)%s - (bz_u64)%s <= BZ_FEW", emit_lang_register(e, number + 2),
+		 emit_lang_register(e, number + 1));
+}
+
 /* The loop of few turns.  A strip's begin takes as long as ten of them. */
-static void put_few(struct lane *e, const struct lang_ins *range, uint32_t at)
+static void put_few(struct lane *e, uint32_t at)
 {
 	const struct lang_loop *x = &e->loops->loop[e->loop[at] - 1];
+	const struct version *around = &e->version[e->nversion - 1];
 
-	text_put(&e->o, "if ((bz_u64)%s - (bz_u64)%s <= BZ_FEW) {\n",
-		 emit_lang_register(e, range->d + 2), emit_lang_register(e, range->d + 1));
+	text_put(&e->o, "if (");
+	emit_lang_are_few(e, at);
+	text_put(&e->o, ") {\n");
+	if (around->quick && around->first == at + 1)
+		text_put(&e->o, "F%u:;\n", around->number);
 	e->left -= x->end - x->range;
-	e->version[e->nversion++] = (struct version){x->range + 1, x->end, e->versions++};
+	e->version[e->nversion++] = (struct version){x->range + 1, x->end, e->versions++, false};
 	e->few = true;
 	if (lang_fusion_straight(e->p, at))
 		text_put(&e->o, "#pragma GCC ivdep\n");
@@ -212,11 +226,11 @@ void emit_lang_range(struct lane *e, uint32_t at)
 {
 	const struct lang_ins *range = &e->p->code[at];
 
-	put_range(e, range, at);
+	emit_lang_begin_range(e, at);
 	if (!in_strips(e, at))
 		return;
-	if (has_few(e, at))
-		put_few(e, range, at);
+	if (emit_lang_has_few(e, at))
+		put_few(e, at);
 	emit_lang_blocks(e, at);
 	put_strip(e, range, at);
 }

@@ -15,6 +15,7 @@ enum { INSIDE_NOT, INSIDE_HERE, INSIDE_ALWAYS };
 /* A copy of a loop's instructions, whose labels are its own. */
 struct version {
 	uint32_t first, last, number;
+	bool quick; /* the test before it has a short way, to where few turns are made */
 };
 
 struct lane {
@@ -49,7 +50,8 @@ struct lane {
 	struct version version[EMIT_LANG_VERSIONS]; /* that are being written */
 	unsigned nversion;
 	uint32_t versions, left; /* so far in this function; instructions that may be copied yet */
-	uint32_t values;	 /* variables of tests */
+	uint32_t values, rooms;	 /* variables of tests, and of what is short before them: */
+	size_t opened;		 /* these are declared here */
 	bool *share;		 /* [instruction]: a loop that several threads may do */
 	uint32_t part;		 /* 1 + the range whose part is being written; 0 */
 	const struct lang_nest *nest; /* of that */
@@ -72,6 +74,12 @@ void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
 bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range);
 /* Is this the range of a loop that becomes a loop of C, and no jump? */
 bool emit_lang_is_plain(const struct lane *e, uint32_t range);
+/* Is the loop of strips whose range this is there for few turns, too?  One that has a test before it
+ * comes there in two ways, if the copy that is being written is quick. */
+bool emit_lang_has_few(const struct lane *e, uint32_t range);
+/* The range's first number and its bound are in their registers; or: are there so few turns? */
+void emit_lang_begin_range(struct lane *e, uint32_t range);
+void emit_lang_are_few(struct lane *e, uint32_t range);
 /* CODE_RANGE and CODE_NEXT. */
 void emit_lang_range(struct lane *e, uint32_t at);
 void emit_lang_next(struct lane *e, uint32_t at);

@@ -158,7 +158,7 @@ void lang_frame_set(struct lang_frame_of *x, struct run *r, const int64_t *array
 
 void lang_go_over(struct run *r, lang_code_fn *code)
 {
-	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)]; /* of which few are set, and read */
 	struct lang_frame_of x;
 
 	lang_flatten(array, r);

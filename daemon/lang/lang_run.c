@@ -47,6 +47,7 @@ static void fill(char *lanes, const union lang_reg *v, unsigned bytes)
 		}
 }
 
+#define REGISTERS   256 /* of a run that asks for no memory */
 #define LANES_BYTES (TIER0_LANES * 16)
 
 static void store(char *to, const union lang_reg *v, unsigned bytes)
@@ -367,8 +368,11 @@ enum status lang_link(struct lang_kernel **out, struct lang_program *p, const st
 	k->program = p;
 	k->step = calloc(p->ncode, sizeof *k->step);
 	k->spare = calloc(1, sizeof *k->spare);
+	k->image = calloc(p->nreg + 1, sizeof *k->image);
 	outer = lang_outermost(p);
-	if (!k->step || !k->spare || !outer)
+	if (k->image)
+		lang_registers(k->image, p, NULL);
+	if (!k->step || !k->spare || !k->image || !outer)
 		st = err_set(err, E_NOMEM, "no memory for a kernel");
 	for (uint32_t i = 0; !st && i < p->ncode; i++)
 		st = link_one(k, i, isa, wide, err);
@@ -394,6 +398,7 @@ void lang_unlink(struct lang_kernel *k)
 		lang_plans_free(k->plans);
 		lang_fusions_free(k->fusions);
 		lang_early_free(k->early);
+		free(k->image);
 		free(k->step);
 	}
 	free(k);
@@ -415,6 +420,25 @@ void lang_registers(union lang_reg *reg, const struct lang_program *p, const uni
 			reg[p->param[i].reg] = *scalar++;
 }
 
+/* Registers of a run: in `room` of so many, or the caller's to free; NULL: no memory. */
+static union lang_reg *begin_registers(union lang_reg *room, const struct lang_kernel *k,
+				       uint32_t more, const union lang_reg *scalar)
+{
+	const struct lang_program *p = k->program;
+	size_t own = p->nreg + 1, n = own + more;
+	union lang_reg *reg = n <= REGISTERS ? room : malloc(n * sizeof *reg);
+
+	if (!reg)
+		return NULL;
+	memcpy(reg, k->image, own * sizeof *reg);
+	if (more)
+		memset(reg + own, 0, more * sizeof *reg);
+	for (unsigned i = 0; scalar && i < p->nparam; i++)
+		if (!p->param[i].rank)
+			reg[p->param[i].reg] = *scalar++;
+	return reg;
+}
+
 enum status lang_run(const struct lang_kernel *k, const struct lang_array *array,
 		     const union lang_reg *scalar, union lang_reg *result, lang_poll_fn *poll,
 		     void *data, struct err *err)
@@ -429,11 +453,11 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 			.err = err};
 	const struct step *s = &k->step[p->entry];
 	lang_code_fn *code = lang_code_for(&r);
+	union lang_reg room[REGISTERS];
 
-	r.reg = calloc(p->nreg + 1 + (code ? 0 : lang_early_room(k)), sizeof *r.reg);
+	r.reg = begin_registers(room, k, code ? 0 : lang_early_room(k), scalar);
 	if (!r.reg)
 		return err_set(err, E_NOMEM, "no memory to run a kernel");
-	lang_registers(r.reg, p, scalar);
 	if (!code && lang_run_early(&r, lang_closely(&r)))
 		s = NULL;
 	while (!code && s)
@@ -444,7 +468,8 @@ enum status lang_run(const struct lang_kernel *k, const struct lang_array *array
 		lang_go_over(&r, code);
 	for (unsigned i = 0; !r.status && i < p->nresult; i++)
 		result[i] = r.reg[p->param[p->nparam + i].reg];
-	free(r.reg);
+	if (r.reg != room)
+		free(r.reg);
 	lang_view_end(&r);
 	return r.status;
 }

@@ -181,7 +181,7 @@ static bool look_at(struct lang_nest *nest, const struct run *r, const int64_t *
 
 const struct step *lang_step_claim(struct run *r, const struct step *s)
 {
-	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)] = {0};
+	int64_t array[LANG_PARAMS * (1 + 2 * LIMIT_NDIM)];
 	uint64_t before = r->reg[s->d].bits[0]++;
 	struct lang_nest nest;
 	char why[256];

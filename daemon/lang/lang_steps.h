@@ -67,6 +67,7 @@ struct lang_early {
 struct lang_kernel {
 	struct lang_program *program;
 	struct step *step;
+	union lang_reg *image; /* of the program's registers as a run begins, without parameters */
 	_Atomic(struct lang_aside *) *spare; /* of a run before; NULL there: a run has it */
 	_Atomic(lang_code_fn *) unit, any;   /* NULL: no code yet */
 	struct lang_early *early;	     /* NULL: until then it is interpreted */

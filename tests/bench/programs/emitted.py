@@ -9,8 +9,10 @@ import re
 import shlex
 
 # The test before a loop's copy without checks is one of a number that the compiler does not know: its code stays
-# as it is otherwise, the copy for when the test fails included.
-WITHOUT_TESTS = (r"s/if (BZ_RARE(bad)) goto/if (BZ_RARE((bz_u64)f->share == 1)) goto/",)
+# as it is otherwise, the copy for when the test fails included.  Of a short way around the test only the question stays
+# whether turns are few, which the loops ask anyway.
+WITHOUT_TESTS = (r"s/if (BZ_RARE(bad)) goto/if (BZ_RARE((bz_u64)f->share == 1)) goto/",
+                 r"s/^if (BZ_OFTEN(BZ_QUICK(.*) && (bz_u64)/if (BZ_OFTEN((bz_u64)/")
 # Each check of an index counts itself in a number that the process has.
 COUNTING_CHECKS = (
     r"s/^const bz_u64 bz_mark = /extern bz_u64 bz_checks;\n&/",

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import types
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,13 @@ from braze._jit.kinds import Array, Kind, Refusal, of_value
 from braze._jit.translate import Program, array_kind
 
 MOST = 64  # kernels of one loop; beyond, it is a loop whose types never settle
+
+
+class _Method(NamedTuple):
+    """A method of C, whatever it is bound to: that is another object at each call, which nobody here is to keep."""
+
+    of: type
+    name: str
 
 
 class _Special:
@@ -149,7 +157,7 @@ class Site:
             s.kernel = kernel_from_text(s.made.text)._kernel
             self.check_row(s.kernel)
         except Refusal as refusal:
-            s.refusal = refusal
+            s.refusal = refusal.with_traceback(None)  # which has the arguments
         except (ValueError, TypeError, OverflowError, NotImplementedError, OSError) as error:
             s.refusal = Refusal(_in_lines(str(error), s.made.lines if s.made else []))
         s.extra = tuple((path, _class_of(value)) for path, value in asked.items()
@@ -238,6 +246,8 @@ def _want(known, value):
         return ("weak", type(known.dtype.type(0).item())) if known.weak else ("number", known.dtype)
     if type(known) is tuple:
         return "sized", *known
+    if type(known) is _Method:
+        return "method", value
     return ("object", known) if known is value else ("type", known)
 
 
@@ -271,6 +281,8 @@ def _class_of(value):
     kind = array_kind(value)
     if kind is not None:
         return kind
+    if isinstance(value, types.BuiltinFunctionType) and not isinstance(value.__self__, (types.NoneType, types.ModuleType, type)):
+        return _Method(type(value.__self__), value.__name__)
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type,
                           np.ufunc)) or type(value) is str:
         return value
