@@ -50,11 +50,12 @@ struct bz_frame {
 };
 
 #pragma GCC optimize("O2", "tree-loop-vectorize", "split-loops", "unswitch-loops")
-#define BZ_TURNS     4096
-#define BZ_FEW	     64 /* turns of a loop inside, which are not counted */
-#define BZ_BLOCK     1024
-#define BZ_RARE(x)   __builtin_expect(!!(x), 0)
-#define BZ_OFTEN(x)  __builtin_expect(!!(x), 1)
+#define BZ_TURNS   4096
+#define BZ_FEW	   64 /* turns of a loop inside, which are not counted */
+#define BZ_BLOCK   1024
+#define BZ_RARE(x) __builtin_expect(!!(x), 0)
+/* So likely that what the other way needs is kept in memory, and no register. */
+#define BZ_OFTEN(x)  __builtin_expect_with_probability(!!(x), 1, 0.9995)
 #define BZ_MOST	     0x7fffffffffffffffl
 #define BZ_FN	     static inline __attribute__((always_inline))
 #define BZ_FAR	     static __attribute__((noinline, unused))
@@ -306,9 +307,6 @@ BZ_FN struct bz_span bz_span_range(struct bz_span start, struct bz_span stop, st
 				: step.hi < 0 ? start.hi
 					      : bz_most(start.hi, up)};
 }
-
-/* What is compared once in each turn of a loop around others is not worth a register of those. */
-#define BZ_IN_MEMORY(v) __asm__("" : "+m"(v))
 
 /* Is it one of n places, from 0 on?  (emit_lang_bounds.c: a short way around a test.) */
 #define BZ_QUICK(i, n) ((bz_u64)(i) < (bz_u64)(n))

@@ -72,6 +72,12 @@ static bool is_method(PyObject *o)
 	return PyObject_TypeCheck(o, &PyCFunction_Type) && PyCFunction_GetSelf(o);
 }
 
+static bool is_the_method(const struct want *w, PyObject *o)
+{
+	return is_method(o) && PyCFunction_GetFunction(o) == w->does &&
+	       (PyObject *)Py_TYPE(PyCFunction_GetSelf(o)) == w->object;
+}
+
 static bool fits(const struct want *w, PyObject *o)
 {
 	switch (w->kind) {
@@ -87,8 +93,7 @@ static bool fits(const struct want *w, PyObject *o)
 	case WANT_WEAK:
 		return (PyObject *)Py_TYPE(o) == w->object;
 	case WANT_METHOD:
-		return is_method(o) && PyCFunction_GetFunction(o) == w->does &&
-		       (PyObject *)Py_TYPE(PyCFunction_GetSelf(o)) == w->object;
+		return is_the_method(w, o);
 	case WANT_SCALAR:
 		return (PyObject *)Py_TYPE(o) == core.types[w->dtype];
 	default:

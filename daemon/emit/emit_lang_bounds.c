@@ -581,7 +581,8 @@ static bool is_quick(const struct lane *e, uint32_t loop, const struct lang_form
 
 		if (mine ? *moves || t->factor != 1 || t->by != LANG_NONE
 			 : !lang_atom_before(e->loops, t->atom, loop) ||
-				   (t->by != LANG_NONE && !lang_atom_before(e->loops, t->by, loop)))
+				    (t->by != LANG_NONE &&
+				     !lang_atom_before(e->loops, t->by, loop)))
 			return false;
 		*moves |= mine;
 	}
@@ -668,14 +669,11 @@ static void put_short_way(struct lane *e, uint32_t loop, const struct group *gro
 	uint32_t range = e->loops->loop[loop].range;
 	struct text top = {0}, test = {0}, all = e->o;
 	struct quick quick[QUICK_MAX];
-	unsigned count = n && emit_lang_has_few(e, range)
-				 ? put_rooms(e, &top, loop, group, n, quick)
-				 : 0;
+	unsigned count =
+		n && emit_lang_has_few(e, range) ? put_rooms(e, &top, loop, group, n, quick) : 0;
 
 	if (count) {
 		e->o = test;
-		for (unsigned k = 0; k < count; k++)
-			text_put(&e->o, "BZ_IN_MEMORY(m%u); ", quick[k].room);
 		emit_lang_begin_range(e, range);
 		text_put(&e->o, "if (BZ_OFTEN(");
 		for (unsigned k = 0; k < count; k++) {

@@ -185,10 +185,10 @@ bool emit_lang_has_few(const struct lane *e, uint32_t range)
 	uint32_t loop = e->loop[range] - 1;
 	const struct lang_loop *x = &e->loops->loop[loop];
 
-	return in_strips(e, range) && e->unit && !e->failed && !e->closely && x->parent != LANG_NONE && !x->inner &&
-	       e->part != range + 1 && x->end - x->range <= FEW_CODE &&
-	       e->left >= x->end - x->range && e->nversion < EMIT_LANG_VERSIONS &&
-	       !emit_lang_is_elements(e, loop);
+	return in_strips(e, range) && e->unit && !e->failed && !e->closely &&
+	       x->parent != LANG_NONE && !x->inner && e->part != range + 1 &&
+	       x->end - x->range <= FEW_CODE && e->left >= x->end - x->range &&
+	       e->nversion < EMIT_LANG_VERSIONS && !emit_lang_is_elements(e, loop);
 }
 
 void emit_lang_are_few(struct lane *e, uint32_t range)

@@ -74,8 +74,8 @@ void emit_lang_some(struct lane *e, uint32_t first, uint32_t last);
 bool emit_lang_by_one(const struct lane *e, const struct lang_ins *range);
 /* Is this the range of a loop that becomes a loop of C, and no jump? */
 bool emit_lang_is_plain(const struct lane *e, uint32_t range);
-/* Is the loop of strips whose range this is there for few turns, too?  One that has a test before it
- * comes there in two ways, if the copy that is being written is quick. */
+/* Is the loop of strips whose range this is there for few turns, too?  One that has a test before
+ * it comes there in two ways, if the copy that is being written is quick. */
 bool emit_lang_has_few(const struct lane *e, uint32_t range);
 /* The range's first number and its bound are in their registers; or: are there so few turns? */
 void emit_lang_begin_range(struct lane *e, uint32_t range);

@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -27,13 +28,18 @@ loop_child.compiled(loop_child.sites_of(program, runs))
 """
 
 
-def copies_of(folder, name):
-    """Of the kernels of a program of tests/bench the copies of loops that run where a test before says so."""
+def sources_of(folder, name):
+    """The kernels of a program of tests/bench as a compiler gets them."""
     with harness.Daemon(compiler=emitted.compiler(folder)) as daemon:
         path = os.pathsep.join((str(BENCH), str(harness.PACKAGE)))
         subprocess.run([sys.executable, "-c", CHILD, name], check=True, stdin=subprocess.DEVNULL,
                        env=harness.clean_environment(BRAZE_SOCKET=daemon.socket, PYTHONPATH=path))
-    return [copy for source, _ in emitted.sources(folder) for copy in emitted.unchecked_copies(source)]
+    return [source for source, _ in emitted.sources(folder)]
+
+
+def copies_of(folder, name):
+    """Copies of loops that run where a test before says so."""
+    return [copy for source in sources_of(folder, name) for copy in emitted.unchecked_copies(source)]
 
 
 @pytest.mark.parametrize("name", ["arc_distance_pairs", "julia", "growcut", "rosen_der", "nb1d", "clos", "nb3d",
@@ -48,6 +54,22 @@ def test_an_index_from_an_array_is_checked(tmp_path):
     """In a sparse product the columns' places are not known before."""
     copies = copies_of(tmp_path, "spmv")
     assert copies and sum(copy.count("BZ_INDEX") for copy in copies)
+
+
+QUICK = re.compile(r"if \(BZ_OFTEN\((.*)\)\) goto F\d+;")
+
+
+@pytest.mark.parametrize("name, most", [("spmv", 1), ("spmv_pragmas", 1)])
+def test_a_row_that_is_short_is_asked_for_one_comparison(tmp_path, name, most):
+    """Values and columns of a row begin at the same place: its test has a short way, for both at once."""
+    ways = [way for source in sources_of(tmp_path, name) for way in QUICK.findall(source)]
+    assert ways and max(way.count("BZ_QUICK(") for way in ways) == most
+
+
+def test_what_is_tested_once_has_no_short_way(tmp_path):
+    """Of loops whose places are all proven before the outermost one nothing is asked inside."""
+    sources = sources_of(tmp_path, "nb3d")
+    assert sources and not any(map(QUICK.search, sources))
 
 
 COUNTS = """
