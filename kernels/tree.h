@@ -24,13 +24,14 @@
  * same of some rows at a time.
  * Outer mode (vectors along a parallel loop, one column a lane): row r goes to
  * acc[(r % L) * step]; bz_vfold_ does the same to so many columns, side by side from acc on,
- * and leaves their values there; bz_vpush_, bz_vend_ to one. */
+ * and leaves their values there; bz_vpush_, bz_vend_ to one, of a chunk. */
 #ifndef BZ_TREE_H
 #define BZ_TREE_H
 
-#define BZ_BLOCK 1024
-#define BZ_CHUNK 65536
-#define BZ_DEPTH 48 /* more than the bits of any number of blocks */
+#define BZ_BLOCK       1024
+#define BZ_CHUNK       65536
+#define BZ_DEPTH       48 /* more than the bits of any number of blocks */
+#define BZ_CHUNK_DEPTH 8  /* of those of a chunk */
 
 /* A C copy of loops/kernel_abi.h, for sources without an include path. */
 #ifndef BRAZE_KERNEL_ABI_H
@@ -287,7 +288,7 @@ BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
 	struct bz_vtree_##t {                                                                      \
 		bz_s_u64 n;                                                                        \
 		int sp;                                                                            \
-		bz_##t s[BZ_DEPTH];                                                                \
+		bz_##t s[BZ_CHUNK_DEPTH];                                                          \
 	};                                                                                         \
 	BZ_FN void bz_tree_init_##t(struct bz_tree_##t *tree)                                      \
 	{                                                                                          \
@@ -408,7 +409,19 @@ BZ_EACH_COMPLEX(BZ_USED)
 	}                                                                                          \
 	BZ_FN void bz_vfold_##op##_##t(bz_##t *acc, int step, int used, int columns)               \
 	{                                                                                          \
-		for (int w = BZ_L_##t / 2; w >= 1; w /= 2)                                         \
+		int w = BZ_L_##t / 2;                                                              \
+                                                                                                   \
+		/* Two steps at once, as long as all lanes are used. */                            \
+		for (; w > 1 && used == BZ_L_##t; w /= 4)                                          \
+			for (int j = 0; j < w / 2; j++)                                            \
+				for (int i = 0; i < columns; i++) {                                \
+					bz_##t *const a = acc + j * step + i;                      \
+					bz_##t *const b = a + w / 2 * step;                        \
+                                                                                                   \
+					*a = bz_##op##_##t(bz_##op##_##t(*a, a[w * step]),         \
+							   bz_##op##_##t(*b, b[w * step]));        \
+				}                                                                  \
+		for (; w >= 1; w /= 2)                                                             \
 			for (int j = 0; j < w && j + w < used; j++)                                \
 				for (int i = 0; i < columns; i++)                                  \
 					acc[j * step + i] = bz_##op##_##t(                         \

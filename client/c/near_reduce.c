@@ -175,6 +175,26 @@ static __attribute__((noinline)) void reduce_shared(const struct job *j, char *o
 
 /* ---- A tile of points at a time ---- */
 
+/* Do the points' elements lie side by side, and rows of them evenly apart? */
+static bool are_columns(const struct job *j, int64_t p, int64_t n)
+{
+	int last = j->par.loops.n - 1;
+
+	return j->in->dtype == j->in->loop && j->type == j->in->loop && j->inner.loops.n == 1 &&
+	       j->par.step[0][last] == bytes_of(j->in->dtype) &&
+	       p % j->par.loops.extent[last] + n <= j->par.loops.extent[last];
+}
+
+/* How many of the points from p on are a tile: of long rows not those of two. */
+#define LONG_ROW 8
+
+static int64_t tile_points(const struct job *j, int64_t p, int64_t end)
+{
+	int64_t row = j->par.loops.extent[j->par.loops.n - 1], n = least(TILE, end - p);
+
+	return row < LONG_ROW || j->inner.loops.n > 1 ? n : least(n, row - p % row);
+}
+
 /* The n <= TILE points from p on: their results, in the tile's memory. */
 static const char *reduce_tile(const struct job *j, int64_t p, int64_t n, char *memory)
 {
@@ -182,6 +202,12 @@ static const char *reduce_tile(const struct job *j, int64_t p, int64_t n, char *
 	struct tile t;
 
 	tile_init(&t, j->n->lib->isa, j->n->lib->wide, j->red, j->type, n, memory);
+	if (are_columns(j, p, n)) {
+		walk_seek(&j->par.loops, p, at);
+		if (tile_take_all(&t, j->in->at + walk_offset(&j->par.loops, j->par.step[0], at),
+				  j->inner.step[0][0], j->total))
+			return tile_end(&t);
+	}
 	for (int64_t e = 0; e < j->total; e++) {
 		walk_seek(&j->inner.loops, e, at);
 		int64_t offset = walk_offset(&j->inner.loops, j->inner.step[0], at);
@@ -223,7 +249,7 @@ static void do_tiles(const struct shared *s, int64_t lo, int64_t hi, char *memor
 	int64_t bytes = bytes_of(s->j->dtype);
 
 	for (int64_t p = lo, n; p < hi; p += n) {
-		n = least(TILE, hi - p);
+		n = tile_points(s->j, p, hi);
 		memcpy(s->out + p * bytes, reduce_tile(s->j, p, n, memory), (size_t)(n * bytes));
 	}
 }
@@ -309,7 +335,7 @@ void near_reduction(const struct near *n, enum op op, char *out, unsigned dtype,
 	for (int64_t p = 0, take; p < all; p += take) {
 		const char *done = made;
 
-		take = tiles ? least(TILE, all - p) : 1;
+		take = tiles ? tile_points(&j, p, all) : 1;
 		if (tiles) {
 			done = reduce_tile(&j, p, take, n->scratch->tile);
 		} else {

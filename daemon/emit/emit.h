@@ -15,7 +15,7 @@
 enum status emit_c(char **out, const struct nest *spec, struct err *err) MUST_USE;
 const char *emit_c_prologue(void);
 /* Changes whenever generated text or its meaning may: part of the cache's key. */
-#define EMIT_GENERATION 19
+#define EMIT_GENERATION 20
 
 /* CUDA C++ for contract/cuda_abi.h, prologue and all; *out is malloc'ed.  The text is
  * the same for every GPU. */

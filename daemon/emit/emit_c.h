@@ -37,6 +37,7 @@ struct gen {
 	unsigned row;			/* the loop a row runs along */
 	unsigned section;		/* of the nest, that is being written */
 	unsigned first, last;		/* its reductions: of red, [first, last) */
+	bool by_lanes;			/* emit_all_by_lanes */
 	void (*before)(struct gen *g);	/* what stands before a vector's instructions, or NULL */
 	bool again;			/* points of a row may be computed twice */
 	bool far;			/* what is loaded may come from memory */
@@ -103,6 +104,21 @@ void emit_each_red(struct gen *g, const char *tree, const char *arg);
 /* struct fin and struct state; begin, push, spread and end. */
 void emit_reduce_types(struct gen *g);
 void emit_reduce_state(struct gen *g);
+
+/* The number of a phase as its functions' names have it. */
+const char *emit_phase(const struct gen *g);
+
+/* ---- outer mode: emit_reduce_outer.c ---- */
+
+/* Is a point of g's section so little work that its rows are taken lane by lane? */
+bool emit_by_lanes(const struct gen *g);
+/* Has the nest one reduction, whose rows are?  Moves g to its section. */
+bool emit_all_by_lanes(struct gen *g);
+/* What emit_outer_block calls, which takes a block of bn rows from r on to f or to the trees, and
+ * what stands behind the last block; nothing in inner mode. */
+void emit_outer_functions(struct gen *g);
+void emit_outer_block(struct gen *g);
+void emit_outer_end(struct gen *g);
 
 void emit_map(struct gen *g);
 void emit_reduce(struct gen *g);

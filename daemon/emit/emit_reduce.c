@@ -5,7 +5,7 @@
  * loop that vectors run along: inner, where a vector holds consecutive reduced
  * points (through a block's buffer when there are several reduced loops), and
  * outer, where it holds consecutive parallel points and a tile of TILE vectors
- * goes through the reduced points one by one.  Inner mode with one reduced loop takes
+ * goes through the reduced points (emit_reduce_outer.c).  Inner mode with one reduced loop takes
  * a few points side by side, a segment of each in turn: memory answers several
  * streams sooner than one.  Per kernel:
  *
@@ -51,7 +51,10 @@ static void find_used(const struct gen *g, bool *used)
 /* A member of struct fin: of vector i's points, or of point l in all lanes. */
 static void put_result(struct gen *g, bool lanes, const char *type, char name, unsigned k)
 {
-	if (lanes)
+	if (lanes && emit_by_lanes(g))
+		text_put(g->o, "bz_ld_%s((const char *)f->%c%u + i * (i64)sizeof(bz_s_%s))", type,
+			 name, k, type);
+	else if (lanes)
 		text_put(g->o, "f->%c%u[U(i) / BZ_W]", name, k);
 	else
 		text_put(g->o, "bz_of_%s(f->%c%u, l)", type, name, k);
@@ -112,14 +115,6 @@ static void enter(struct gen *g, unsigned s, unsigned row)
 		g->last++;
 	g->before = s && !emit_inner(g) && nest_everywhere(s) ? put_lane_results : NULL;
 	emit_c_plan_row(g, row);
-}
-
-/* The number of a phase as its functions' names have it. */
-static const char *number(const struct gen *g)
-{
-	static const char *const text[LIMIT_NEST_SECTIONS / 2] = {"", "1", "2", "3"};
-
-	return text[g->section / 2];
 }
 
 /* ---- chunk ------------------------------------------------------------------- */
@@ -191,62 +186,6 @@ static void tail_buffer(struct gen *g, enum lanes lanes)
 		} else {
 			text_put(g->o, "bz_stn_%s((char *)(b%u + at + i), n, v%u);\n", t, k, v);
 		}
-	}
-}
-
-/* From a row of vectors to what is loaded two rows later, of each access that goes along them: rows
- * lie far apart, and the processor's own prefetching sees no line in them.  Behind the last rows
- * of a tile come the first ones of the next. */
-static void put_ahead_rows(struct gen *g)
-{
-	unsigned last = g->loops - 1;
-
-	for (unsigned a = 0; a < g->n->naccess; a++) {
-		unsigned step = a * LIMIT_NDIM + last;
-
-		if (g->walk[a] != WALK_UNIT || g->n->access[a].write)
-			continue;
-		text_put(g->o, "const i64 ahead%u = ", a);
-		if (g->n->nred == 1)
-			text_put(g->o,
-				 "r + m + 2 >= N && N > 1 ? (2 - N) * A->stride[%u] + len * %u : ",
-				 step, dtype_row(g->n->access[a].dtype)->bytes);
-		text_put(g->o, "2 * A->stride[%u];\n", step);
-	}
-}
-
-static void put_next_rows(struct gen *g, enum lanes lanes)
-{
-	bool seen[LIMIT_NEST_ACCESSES] = {false};
-
-	for (unsigned i = nest_begin(g->n, g->section);
-	     i < nest_end(g->n, g->section) && lanes == LANES_ALL; i++) {
-		const struct nest_instr *in = &g->n->instr[i];
-
-		if (in->op != NI_LOAD || g->walk[in->a] != WALK_UNIT || seen[in->a])
-			continue;
-		seen[in->a] = true;
-		text_put(g->o, "__builtin_prefetch(P%u + i * %u + ahead%u);\n", in->a,
-			 dtype_row(g->n->access[in->a].dtype)->bytes, in->a);
-	}
-}
-
-static void tail_outer(struct gen *g, enum lanes lanes)
-{
-	put_next_rows(g, lanes);
-	for (unsigned k = g->first; k < g->last; k++) {
-		const char *t = emit_red_type(g, k), *op = emit_red_op(g, k);
-		unsigned v = emit_red(g, k)->a;
-
-		if (emit_red_arg(g, k))
-			text_put(g->o,
-				 "bz_%s_step_%s(&f->a%u[U(i) / BZ_W], v%u, bz_all_i64(r + m));\n",
-				 op, t, k, v);
-		else
-			text_put(g->o,
-				 "bz_%s *const q%u = BZ_AT(w%u, i), u%u = bz_id_%s_%s();\n"
-				 "if (!fresh%u) u%u = *q%u;\n*q%u = bz_%s_%s(u%u, v%u);\n",
-				 t, k, k, k, op, t, k, k, k, k, op, t, k, v);
 	}
 }
 
@@ -340,7 +279,7 @@ static void put_piece(struct gen *g)
 	text_put(g->o,
 		 "BZ_FN void %spiece%s(const struct bz_args *A, const i64 *X, i64 N, int l, i64 r, "
 		 "i64 at, i64 len, int fresh, struct %sfin *f",
-		 g->prefix, number(g), g->prefix);
+		 g->prefix, emit_phase(g), g->prefix);
 	emit_each_red(g, ", bz_$T *c$K", "");
 	text_add(g->o, ")\n{\n");
 	for (unsigned l = 0; l < g->n->npar; l++)
@@ -362,7 +301,7 @@ static void put_piece(struct gen *g)
 
 static void put_call_of_piece(struct gen *g, const char *arguments, const char *accumulators)
 {
-	text_put(g->o, "%spiece%s(A, X, N, l, r, %s, f", g->prefix, number(g), arguments);
+	text_put(g->o, "%spiece%s(A, X, N, l, r, %s, f", g->prefix, emit_phase(g), arguments);
 	emit_each_red(g, accumulators, "");
 	text_add(g->o, ");\n");
 }
@@ -394,7 +333,7 @@ static void put_rows(struct gen *g)
 	text_put(g->o,
 		 "static void %srows%s(const struct bz_args *A, const i64 *X, i64 N, i64 points, "
 		 "struct %sfin *f)\n{\nconst i64 r = 0, bn = N;\n",
-		 g->prefix, number(g), g->prefix);
+		 g->prefix, emit_phase(g), g->prefix);
 	put_fresh(g);
 	emit_each_red(g, "", "for (int l = 0; l < points; l++) bz_$O_init_$T(f->a$K + l);\n");
 	put_points(g);
@@ -469,27 +408,6 @@ static void put_inner_block(struct gen *g)
 		      "");
 }
 
-/* Rows come to fresh accumulators first; those that no row comes to are not looked at. */
-static void put_outer_block(struct gen *g)
-{
-	text_add(g->o, "for (i64 m = 0; m < bn; m++) {\n{\n");
-	emit_each_red(g,
-		      "bz_$T *const w$K = c$K + U(m) % BZ_L_$T * $V;\n"
-		      "const int fresh$K = m < BZ_L_$T;\n",
-		      "");
-	put_ahead_rows(g);
-	emit_c_addresses(g);
-	emit_c_row(g, tail_outer);
-	text_put(g->o, "}\nx%u++;\n", g->loops - 1);
-	emit_c_carry(g, g->n->npar, g->loops);
-	text_add(g->o, "}\n");
-	emit_each_red(g,
-		      "bz_vfold_$O_$T(c$K, $V, bz_used_$T(bn), nv);\n"
-		      "for (int j = 0; j < nv; j++)\nif (one) f->f$K[j] = c$K[j];\n"
-		      "else bz_vpush_$O_$T(t$K + j, c$K[j]);\n",
-		      "");
-}
-
 static void put_point(struct gen *g)
 {
 	emit_c_extents(g);
@@ -504,7 +422,7 @@ static void open_chunk(struct gen *g)
 	text_put(g->o,
 		 "static void %schunk%s(const struct bz_args *A, const i64 *X, i64 %s, i64 chunk, "
 		 "struct %sfin *f)\n{\n",
-		 g->prefix, number(g), emit_inner(g) ? "points" : "len", g->prefix);
+		 g->prefix, emit_phase(g), emit_inner(g) ? "points" : "len", g->prefix);
 	put_point(g);
 }
 
@@ -514,6 +432,7 @@ static void put_chunk(struct gen *g)
 		put_piece(g);
 	if (g->n->nmore && emit_abreast(g))
 		put_rows(g);
+	emit_outer_functions(g);
 	open_chunk(g);
 	emit_c_points(g, "N", g->n->npar, g->loops);
 	text_add(g->o, "i64 r = chunk * BZ_CHUNK;\nconst i64 first = r;\n"
@@ -540,7 +459,7 @@ static void put_chunk(struct gen *g)
 	if (emit_inner(g))
 		put_inner_block(g);
 	else
-		put_outer_block(g);
+		emit_outer_block(g);
 	text_add(g->o, "r += bn;\n}\n");
 	if (emit_inner(g))
 		emit_each_red(g,
@@ -554,6 +473,7 @@ static void put_chunk(struct gen *g)
 			      "for (int j = 0; j < nv && !one; j++)\n"
 			      "f->f$K[j] = bz_vend_$O_$T(t$K + j, stop - first);\n",
 			      "for (int j = 0; j < nv; j++) f->f$K[j] = f->a$K[j].index;\n");
+	emit_outer_end(g);
 	text_add(g->o, "}\n");
 }
 
@@ -572,7 +492,7 @@ static void put_post(struct gen *g)
 	text_put(g->o,
 		 "static void %spost%s(const struct bz_args *A, const i64 *X, i64 len, "
 		 "%sstruct %sfin *f)\n{\n",
-		 g->prefix, number(g), g->n->nmore ? "" : "const ", g->prefix);
+		 g->prefix, emit_phase(g), g->n->nmore ? "" : "const ", g->prefix);
 	put_point(g);
 	emit_c_addresses(g);
 	emit_c_instrs(g, true, LANES_ALL);
@@ -731,11 +651,11 @@ static void put_phases(struct gen *g)
 		g->section = s;
 		if (emit_abreast(g) && emit_reduces(g, s))
 			text_put(g->o, "if (block) %srows%s(A, X, N, len, f);\nelse\n", p,
-				 number(g));
+				 emit_phase(g));
 		text_put(g->o, "%schunk%s(A, X, len, 0, f);\nif (*A->cancel) return;\n", p,
-			 number(g));
+			 emit_phase(g));
 		if (nest_begin(g->n, s + 1) < nest_end(g->n, s + 1))
-			text_put(g->o, "%spost%s(A, X, len, f);\n", p, number(g));
+			text_put(g->o, "%spost%s(A, X, len, f);\n", p, emit_phase(g));
 	}
 	text_put(g->o,
 		 "}\nif (A->stream & KERNEL_PAST) bz_nt_end();\n}\n"
@@ -762,6 +682,9 @@ static void put_sections(struct gen *g)
 
 void emit_reduce(struct gen *g)
 {
+	g->by_lanes = !emit_inner(g) && emit_all_by_lanes(g);
+	g->section = 0;
+	g->first = 0;
 	g->last = g->nreduce;
 	emit_reduce_types(g);
 	if (!g->n->nmore)

@@ -6,9 +6,12 @@
 
 /* Vectors of a tile in outer mode: 2 KiB of each row, so that rows far apart cost
  * few misses of the address translation; fewer where the lanes of several
- * reductions would not stay in the cache. */
-#define OUTER_TILE	KERNEL_TILE_VECTORS
-#define OUTER_TILE_MANY 8
+ * reductions would not stay in the cache.  Lane by lane accumulators are fetched once for
+ * eight rows, and may lie in the second cache: 256 KiB of them. */
+#define OUTER_TILE	 32
+#define OUTER_TILE_MANY	 8
+#define OUTER_TILE_LANES KERNEL_TILE_VECTORS
+#define OUTER_TILE_HALF	 KERNEL_TILE_VECTORS / 2 /* of types of twice the lanes */
 
 /* Points side by side in inner mode: at the end of a phase each waits for its sum, and many wait
  * together. */
@@ -41,7 +44,16 @@ const char *emit_tile(const struct gen *g)
 {
 	if (emit_inner(g))
 		return emit_abreast(g) ? "BZ_VECTORS(" INNER_POINTS ")" : "1";
+	if (g->by_lanes)
+		return emit_narrow(g, 0) ? OF_PARTS(OUTER_TILE_HALF) : OF_PARTS(OUTER_TILE_LANES);
 	return g->nreduce == 1 ? OF_PARTS(OUTER_TILE) : OF_PARTS(OUTER_TILE_MANY);
+}
+
+const char *emit_phase(const struct gen *g)
+{
+	static const char *const text[LIMIT_NEST_SECTIONS / 2] = {"", "1", "2", "3"};
+
+	return text[g->section / 2];
 }
 
 const struct nest_instr *emit_red(const struct gen *g, unsigned k)

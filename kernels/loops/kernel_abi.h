@@ -23,7 +23,7 @@
 
 /* A reduction over outer loops goes fastest through this many vectors of parallel
  * points at once, and slowly through less than KERNEL_TILE_LEAST. */
-#define KERNEL_TILE_VECTORS 32
+#define KERNEL_TILE_VECTORS 128
 #define KERNEL_TILE_LEAST   8
 
 /* What is too large for the caches: the results, which maps and phases may write past them;

@@ -200,9 +200,70 @@ CAST_ALL(CAST_LOOP)
 CAST_NARROW(CAST_LOOP)
 #endif
 
-#ifndef BZ_ONLY_NARROW
 /* ---- reductions ------------------------------------------------------------------- */
 
+#define RED_EACH(t, F, ...)                                                                        \
+	F(SUM, add, t)                                                                             \
+	F(PROD, mul, t)                                                                            \
+	F(MIN, min, t)                                                                             \
+	F(MAX, max, t)
+#define RED_EACH_C(t, f, F) RED_EACH(t, F)
+#define RED_ALL(F)                                                                                 \
+	BZ_EACH_REAL(RED_EACH, F)                                                                  \
+	BZ_EACH_COMPLEX(RED_EACH_C, F)                                                             \
+	F(MIN, min, b1)                                                                            \
+	F(MAX, max, b1)                                                                            \
+	F(ANY, lor, b1)                                                                            \
+	F(ALL, land, b1)
+
+/* Rows of columns side by side that come to the same lane.  Eight at a time: then lanes, which lie
+ * in memory, are fetched and put back once for that many.  The last vector of a row ends with it.
+ */
+#define COLUMNS_ROWS(op, t, rows)                                                                  \
+	for (int64_t i = 0; i < n; i += BZ_W) {                                                    \
+		const char *at = src + (i + BZ_W <= n ? i : n - BZ_W) * SIZE(t);                   \
+		bz_##t v = fresh ? bz_id_##op##_##t() : bz_ld_##t(lane + i * SIZE(t));             \
+                                                                                                   \
+		BZ_##rows##_TIMES(v = bz_##op##_##t(v, bz_ld_##t(at + k * step));)                 \
+			bz_st_##t(lane + i * SIZE(t), v);                                          \
+	}                                                                                          \
+	src += (rows)*step;                                                                        \
+	fresh = false;
+#define COLUMNS(id, op, t)                                                                         \
+	static void t0_narrow_##op##_##t(char *lane, const char *src, int64_t step, int64_t rows,  \
+					 int64_t n, bool fresh)                                    \
+	{                                                                                          \
+		bz_##t v = fresh ? bz_id_##op##_##t() : bz_ld_##t(lane);                           \
+                                                                                                   \
+		for (; rows > 0; rows--, src += step)                                              \
+			v = bz_##op##_##t(v, bz_ldn_##t(src, (int)n));                             \
+		bz_st_##t(lane, v);                                                                \
+	}                                                                                          \
+	static void t0_columns_##op##_##t(char *lane, const char *src, int64_t step, int64_t rows, \
+					  int64_t n, bool fresh)                                   \
+	{                                                                                          \
+		if (n < BZ_W) {                                                                    \
+			t0_narrow_##op##_##t(lane, src, step, rows, n, fresh);                     \
+			return;                                                                    \
+		}                                                                                  \
+		for (; rows >= 8; rows -= 8) {                                                     \
+			COLUMNS_ROWS(op, t, 8)                                                     \
+		}                                                                                  \
+		if (rows & 4) {                                                                    \
+			COLUMNS_ROWS(op, t, 4)                                                     \
+		}                                                                                  \
+		if (rows & 2) {                                                                    \
+			COLUMNS_ROWS(op, t, 2)                                                     \
+		}                                                                                  \
+		if (rows & 1) {                                                                    \
+			COLUMNS_ROWS(op, t, 1)                                                     \
+		}                                                                                  \
+	}
+RED_ALL(COLUMNS)
+#define COLUMNS_ROW(id, op, t)                                                                     \
+	[OP_##id][DT_##t] = {.columns = t0_columns_##op##_##t, .vector = BZ_W},
+
+#ifndef BZ_ONLY_NARROW
 #define RED_TYPE(t, ...)                                                                           \
 	struct red_##t {                                                                           \
 		bz_##t acc[BZ_R_##t];                                                              \
@@ -309,6 +370,8 @@ BZ_EACH_COMPLEX(RED_TYPE)
 			     .put = t0_put_##t,                                                    \
 			     .identity = t0_id_##op##_##t,                                         \
 			     .nothing = t0_none_##op##_##t,                                        \
+			     .columns = t0_columns_##op##_##t,                                     \
+			     .vector = BZ_W,                                                       \
 			     .combine = RED_OP_##id},
 #define RED_OP_SUM  OP_ADD
 #define RED_OP_PROD OP_MULTIPLY
@@ -317,19 +380,6 @@ BZ_EACH_COMPLEX(RED_TYPE)
 #define RED_OP_ANY  OP_LOGICAL_OR
 #define RED_OP_ALL  OP_LOGICAL_AND
 
-#define RED_EACH(t, F, ...)                                                                        \
-	F(SUM, add, t)                                                                             \
-	F(PROD, mul, t)                                                                            \
-	F(MIN, min, t)                                                                             \
-	F(MAX, max, t)
-#define RED_EACH_C(t, f, F) RED_EACH(t, F)
-#define RED_ALL(F)                                                                                 \
-	BZ_EACH_REAL(RED_EACH, F)                                                                  \
-	BZ_EACH_COMPLEX(RED_EACH_C, F)                                                             \
-	F(MIN, min, b1)                                                                            \
-	F(MAX, max, b1)                                                                            \
-	F(ANY, lor, b1)                                                                            \
-	F(ALL, land, b1)
 RED_ALL(RED)
 
 /* argmin and argmax: `acc` gathers the joined chunks, `lanes` the running one. */
@@ -368,14 +418,19 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 			bz_##op##_step_##t(&s->lanes, bz_ld_##t(src + i * SIZE(t)), k);            \
 		}                                                                                  \
 	}                                                                                          \
-	static void t0_side_##op##_##t(char *best, int64_t *index, const char *src, int64_t n,     \
-				       int64_t at)                                                 \
+	static void t0_side_##op##_##t(char *best, int64_t *index, const char *src, int64_t step,  \
+				       int64_t rows, int64_t n, int64_t at)                        \
 	{                                                                                          \
 		for (int64_t i = 0; i < n; i += BZ_W) {                                            \
+			const char *row =                                                          \
+				src + (i + BZ_W <= n || n < BZ_W ? i : n - BZ_W) * SIZE(t);        \
 			struct bz_arg_##t a = {bz_ld_##t(best + i * SIZE(t)),                      \
 					       bz_ld_i64((const char *)(index + i))};              \
                                                                                                    \
-			bz_##op##_step_##t(&a, bz_ld_##t(src + i * SIZE(t)), bz_all_i64(at));      \
+			for (int64_t r = 0; r < rows; r++, row += step)                            \
+				bz_##op##_step_##t(                                                \
+					&a, n < BZ_W ? bz_ldn_##t(row, (int)n) : bz_ld_##t(row),   \
+					bz_all_i64(at + r));                                       \
 			bz_st_##t(best + i * SIZE(t), a.best);                                     \
 			bz_st_i64((char *)(index + i), a.index);                                   \
 		}                                                                                  \
@@ -405,6 +460,7 @@ static void t0_arg_put(const struct bz_acc *in, char *dst)
 			     .join = t0_join_##op##_##t,                                           \
 			     .end = t0_end_##op##_##t,                                             \
 			     .side = t0_side_##op##_##t,                                           \
+			     .vector = BZ_W,                                                       \
 			     .put = t0_arg_put},
 #define ARG_EACH(t, F, ...) F(ARGMIN, argmin, t) F(ARGMAX, argmax, t)
 #define ARG_EACH_C(t, f, F) ARG_EACH(t, F)
@@ -472,7 +528,10 @@ const struct tier0_isa TIER0_ISA = {
 #ifndef BZ_ONLY_NARROW
 	.cast = {CAST_ALL(CAST_ROW)},
 	.red = {RED_ALL(RED_ROW) ARG_ALL(ARG_ROW)},
-#elif BZ_W == 8
+#else
+	.red = {RED_ALL(COLUMNS_ROW)},
+#if BZ_W == 8
 	.cast = {CAST_NARROW(CAST_ROW)},
+#endif
 #endif
 };

@@ -28,9 +28,17 @@ struct tier0_red {
 	void (*put)(const struct bz_acc *in, char *dst); /* the result as an element */
 	void (*identity)(char *d, int64_t n);		 /* of the tree; NULL: has no tree */
 	void (*nothing)(char *d, int64_t n);		 /* result over no element */
-	/* argmin, argmax, of n columns at once, NULL for others: row `at` of them comes to the
-	 * best values and where they were found, -1 at first. */
-	void (*side)(char *best, int64_t *index, const char *src, int64_t n, int64_t at);
+	/* n columns side by side of `rows` rows, `step` bytes apart, come one after the other to
+	 * lane[], which is `fresh` or has values; whole vectors.  The last `vector` columns end
+	 * lane[], whole vectors too, where n is more than that and no multiple of it.  Others have
+	 * no such loop: NULL. */
+	void (*columns)(char *lane, const char *src, int64_t step, int64_t rows, int64_t n,
+			bool fresh);
+	/* argmin, argmax, likewise, NULL for others: the rows, `at` and those behind it, come to
+	 * the best values and where they were found, -1 at first. */
+	void (*side)(char *best, int64_t *index, const char *src, int64_t step, int64_t rows,
+		     int64_t n, int64_t at);
+	uint16_t vector;  /* elements of their vectors */
 	uint16_t combine; /* the elementwise op that combines */
 };
 
@@ -42,7 +50,8 @@ struct tier0_isa {
 
 extern const struct tier0_isa tier0_isa_v2, tier0_isa_v3, tier0_isa_v4;
 /* Only the ops, on types of at most 4 bytes, in twice as many lanes: with those of the
- * others, half of a register would be idle.  The bits are the same. */
+ * others, half of a register would be idle.  Of reductions they have columns.  The bits are the
+ * same. */
 extern const struct tier0_isa tier0_isa_v2_wide, tier0_isa_v3_wide, tier0_isa_v4_wide;
 static inline tier0_fn *tier0_op(const struct tier0_isa *isa, const struct tier0_isa *wide,
 				 unsigned op, unsigned dtype)

@@ -18,6 +18,7 @@ QUICK = bool(os.environ.get("QUICK"))
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "5" if QUICK else "15"))
 LEAST_ROUNDS = 3
 SECONDS = 0.2 if QUICK else 1.0  # of NumPy's time in a row, about
+BATCH = 1e-3  # of NumPy's time between two looks at the clock, about
 SIZES = (1, 100, 10_000, 1_000_000) + (() if QUICK else (20_000_000,))
 TYPES = ("float64", "float32", "int64")
 
@@ -59,6 +60,26 @@ REDUCTIONS = {
     "a+column": lambda np, a: a + a[:, :1],
     "T.copy": lambda np, a: a.T.copy(),
 }
+# Along the first axis, as people write it of samples x features; of the same elements in Fortran's
+# order along the last one, and along the middle one of three.
+COLUMNS = {
+    "sum(0)": lambda np, a: a.sum(0),
+    "mean(0)": lambda np, a: a.mean(0),
+    "var(0)": lambda np, a: a.var(0),
+    "std(0)": lambda np, a: a.std(0),
+    "max(0)": lambda np, a: a.max(0),
+    "min(0)": lambda np, a: a.min(0),
+    "argmax(0)": lambda np, a: a.argmax(0),
+    "((a - a[0])**2).sum(0)": lambda np, a: ((a - a[0]) ** 2).sum(0),
+    "a.T.sum(1)": lambda np, a: a.T.sum(1),
+}
+MIDDLE = {
+    "sum(1) of 3": lambda np, a: a.sum(1),
+    "max(1) of 3": lambda np, a: a.max(1),
+}
+SAMPLES = ((8, 8), (64, 64), (1000, 4), (3, 1000), (100, 100), (316, 316), (500, 1000), (100_000, 4), (3, 100_000), (50_000, 20), (1000, 1000))
+LARGE = ((1_000_000, 20), (4000, 5000), (10, 2_000_000))
+STACKS = ((10, 10, 10), (10, 100, 100), (1000, 10, 100), (100, 100, 100), (3, 1000, 300))
 # A matrix with a vector of its columns' number, x, and of its rows', y.
 PRODUCTS = {
     "A @ x": lambda np, A, x, y: A @ x,
@@ -100,6 +121,17 @@ def shapes(n):
     yield int(n**0.5), int(n**0.5)
 
 
+def columns_cases():
+    """As cases()."""
+    for dtype in TYPES:
+        for shape in SAMPLES + (() if QUICK else LARGE):
+            for name, f in COLUMNS.items():
+                yield f"columns {name} {shape[0]}x{shape[1]} {dtype}", f, (values(shape, dtype),)
+        for shape in STACKS:
+            for name, f in MIDDLE.items():
+                yield f"columns {name} {'x'.join(map(str, shape))} {dtype}", f, (values(shape, dtype),)
+
+
 def cases():
     """(name, function, arrays)."""
     for dtype in TYPES:
@@ -111,6 +143,7 @@ def cases():
                 matrix = values(shape, dtype)
                 for name, f in REDUCTIONS.items():
                     yield f"{name} {shape[0]}x{shape[1]} {dtype}", f, (matrix,)
+    yield from columns_cases()
     for dtype in ("float64", "float32"):
         for rows, columns in ((100, 100), (1000, 1000), (4000, 5000)):
             if QUICK and rows > 1000:
@@ -142,16 +175,19 @@ def measure(function, arrays):
     last = function(numpy, *arrays)
     once = time.perf_counter() - start
     rounds = max(LEAST_ROUNDS, min(ROUNDS, int(SECONDS / max(once, 1e-6))))
+    turns = max(1, min(100, int(BATCH / max(once, 1e-6))))
     times = [], []
     kept = None
     for _ in range(rounds):
         start = time.perf_counter()
-        last = function(numpy, *arrays)
+        for _ in range(turns):
+            last = function(numpy, *arrays)
         between = time.perf_counter()
-        kept = function(braze.numpy, *ours)
-        braze.wait(kept)
-        times[0].append(between - start)
-        times[1].append(time.perf_counter() - between)
+        for _ in range(turns):
+            kept = function(braze.numpy, *ours)
+            braze.wait(kept)
+        times[0].append((between - start) / turns)
+        times[1].append((time.perf_counter() - between) / turns)
     del last, kept
     return [statistics.median(t) for t in times]
 

@@ -9,6 +9,7 @@
 
 #include "loops/isa.h"
 #include "loops/tier0_ops.h"
+#include "loops/tile.h"
 
 #define BZ_WIDTH 8
 #include "native.h"
@@ -24,6 +25,12 @@ static const struct tier0_isa *const isas[ISA_END] = {&tier0_isa_v2, &tier0_isa_
 static const int64_t sizes[] = {0,    1,    31,	  32,	33,    63,    64,    65,
 				1023, 1024, 1025, 3073, 65535, 65536, 65537, MOST};
 #define SIZES (sizeof sizes / sizeof sizes[0])
+/* Of tiles: on either side of the vectors of every instruction set. */
+static const int64_t widths[] = {1, 3, 4, 5, 8, 13, 16, 17, 33, 47};
+#define WIDTHS (sizeof widths / sizeof widths[0])
+static const struct tier0_isa *const wide[ISA_END] = {&tier0_isa_v2_wide, &tier0_isa_v3_wide,
+						      &tier0_isa_v4_wide};
+static _Alignas(64) char tile_memory[TILE_BYTES];
 
 static uint64_t next(uint64_t *seed)
 {
@@ -113,6 +120,30 @@ static uint64_t next(uint64_t *seed)
 				  (long)n);                                                        \
 		}                                                                                  \
 	}                                                                                          \
+	/* The first rows * m elements, those of a column m apart. */                              \
+	static void tiles_##op##_##t(const bz_s_##t *x, int64_t rows, int64_t m)                   \
+	{                                                                                          \
+		bz_s_##t want[64], got;                                                            \
+		struct tile tile;                                                                  \
+                                                                                                   \
+		for (int64_t p = 0; p < m; p++)                                                    \
+			want[p] = slow_##op##_##t(x + p, rows, (int)m);                            \
+		for (int level = 0; level <= (int)isa_best(); level++) {                           \
+			const struct tier0_red *r = &isas[level]->red[red_id][dt];                 \
+			const char *made;                                                          \
+                                                                                                   \
+			tile_init(&tile, isas[level], wide[level], r, dt, m, tile_memory);         \
+			cr_assert(                                                                 \
+				tile_take_all(&tile, (const char *)x, m *(int)sizeof(*x), rows));  \
+			made = tile_end(&tile);                                                    \
+			for (int64_t p = 0; p < m; p++) {                                          \
+				memcpy(&got, made + p * (int)sizeof(got), sizeof(got));            \
+				cr_assert(equal(got, want[p]),                                     \
+					  "column %ld of %ld, %s_%s of %ld, level %d", (long)p,    \
+					  (long)m, #op, #t, (long)rows, level);                    \
+			}                                                                          \
+		}                                                                                  \
+	}                                                                                          \
 	Test(tree, op##_##t)                                                                       \
 	{                                                                                          \
 		bz_s_##t *x = malloc(MOST * 8 * sizeof *x);                                        \
@@ -127,6 +158,10 @@ static uint64_t next(uint64_t *seed)
 				for (int level = 0; level <= (int)isa_best(); level++)             \
 					rows_##op##_##t(isas[level], x, sizes[k]);                 \
 				columns_##op##_##t(x, sizes[k]);                                   \
+				for (size_t m = 0; m < WIDTHS && sizes[k] * widths[m] <= MOST * 8; \
+				     m++)                                                          \
+					tiles_##op##_##t(x + MOST * 8 - sizes[k] * widths[m],      \
+							 sizes[k], widths[m]);                     \
 			}                                                                          \
 		}                                                                                  \
 		free(x);                                                                           \
