@@ -356,7 +356,7 @@ static int read_want(struct want *w, PyObject *row)
 			return PyErr_Format(PyExc_TypeError, "no method"), -1;
 		/* Of the type: the method itself would keep its object. */
 		w->does = PyCFunction_GetFunction(what);
-		w->object = Py_NewRef(Py_TYPE(PyCFunction_GetSelf(what)));
+		w->object = Py_NewRef((PyObject *)Py_TYPE(PyCFunction_GetSelf(what)));
 		Py_DECREF(what);
 	}
 	if (w->kind == WANT_ARRAY || w->kind == WANT_SCALAR)
