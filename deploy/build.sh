@@ -14,8 +14,9 @@ esac
 # Objects that a build of the same text made before are taken from ccache, where it is installed,
 # and whatever folder that tree lay in. One that stands in for the compilers already needs no
 # second in front of it.
+cc=${CC:-cc}
 launcher=$(command -v ccache) || launcher=
-for compiler in "${CC:-cc}" gcc clang; do
+for compiler in "$cc" gcc clang; do
 	case $(readlink -f "$(command -v "${compiler%% *}")") in
 	*ccache*) launcher= ;;
 	esac
@@ -23,9 +24,22 @@ done
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}"
 
 mkdir -p "$dir"
-# Configured with one that is not there any more.
+# Where it may not write, in a home that is not there, it compiles nothing at all.
+works() {
+	printf 'int compiled;\n' >"$dir/launched.c" &&
+		"$1" "${cc%% *}" -c "$dir/launched.c" -o "$dir/launched.o" >"$dir/launched.log" 2>&1
+	status=$?
+	rm -f "$dir/launched.c" "$dir/launched.o"
+	return $status
+}
+if [ -n "$launcher" ] && ! works "$launcher"; then
+	printf 'build: without ccache: %s\n' "$(head -n 1 "$dir/launched.log")"
+	launcher=
+fi
+# Configured with one that is not there any more, or does not work now.
 configured=$(sed -n 's/^CMAKE_C_COMPILER_LAUNCHER:[A-Z]*=//p' "$dir/CMakeCache.txt" 2>/dev/null) || true
-[ -z "$configured" ] || [ -x "$configured" ] || rm -f "$dir/build.ninja" "$dir/Makefile"
+[ -z "$configured" ] || { [ -x "$configured" ] && works "$configured"; } ||
+	rm -f "$dir/build.ninja" "$dir/Makefile"
 if [ ! -f "$dir/build.ninja" ] && [ ! -f "$dir/Makefile" ]; then
 	generator="Unix Makefiles"
 	if command -v ninja >/dev/null 2>&1; then
