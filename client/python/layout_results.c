@@ -299,14 +299,6 @@ struct taking {
 	int position; /* of the places' axes among the kept ones, in the result */
 };
 
-static bool has_places(const struct taking *t, int axis)
-{
-	for (int k = 0; k < t->n; k++)
-		if (t->axis[k] == axis)
-			return true;
-	return false;
-}
-
 /* The axes of the places stand where they were if those are neighbours, else first. */
 static int position_of(const struct taking *t)
 {
@@ -316,30 +308,36 @@ static int position_of(const struct taking *t)
 	return t->axis[0];
 }
 
+/* The order of the places' axes; false: C order. */
+static bool spread_layout(struct taking *t)
+{
+	int64_t step[BRAZE_MAX_NDIM][BRAZE_MAX_NDIM];
+	struct walk w = {.ndim = t->nspread, .step = step};
+
+	for (int k = 0; k < t->n; k++)
+		if (t->index[k].array)
+			walk_add(&w, t->index[k].array);
+	return walk_layout(t->spread, &w);
+}
+
 /* false: the daemon's order is NumPy's. */
 static bool taking_begin(struct taking *t)
 {
-	int64_t step[BRAZE_MAX_NDIM][BRAZE_MAX_NDIM];
-	struct walk w = {.step = step};
 	unsigned mask = 0;
 	bool moved = false;
 
 	for (int k = 0; k < t->n; k++) {
 		mask |= 1u << t->axis[k];
-		if (t->index[k].array && braze_ndim(t->index[k].array) > w.ndim)
-			w.ndim = braze_ndim(t->index[k].array);
+		if (t->index[k].array && braze_ndim(t->index[k].array) > t->nspread)
+			t->nspread = braze_ndim(t->index[k].array);
 	}
-	for (int k = 0; k < t->n; k++)
-		if (t->index[k].array)
-			walk_add(&w, t->index[k].array);
-	t->nspread = w.ndim;
+	for (int k = 0; k < t->nspread; k++)
+		t->spread[k] = k;
 	moved = kept_layout(t->kept, &t->nkept, t->of, mask);
 	if (!t->nkept)
-		moved = walk_layout(t->spread, &w);
-	for (int k = 0; t->nkept && k < t->nspread; k++)
-		t->spread[k] = k;
+		moved = spread_layout(t);
 	for (int k = 0, i = 0; k < braze_ndim(t->of); k++)
-		if (!has_places(t, k))
+		if (!(mask >> k & 1))
 			t->own[i++] = k;
 	t->position = position_of(t);
 	/* Axes of one element may lie anywhere. */

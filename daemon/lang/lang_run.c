@@ -411,13 +411,19 @@ const struct lang_program *lang_program_of(const struct lang_kernel *k)
 
 /* ---- Running ---- */
 
+static void set_parameters(union lang_reg *reg, const struct lang_program *p,
+			   const union lang_reg *scalar)
+{
+	for (unsigned i = 0; scalar && i < p->nparam; i++)
+		if (!p->param[i].rank)
+			reg[p->param[i].reg] = *scalar++;
+}
+
 void lang_registers(union lang_reg *reg, const struct lang_program *p, const union lang_reg *scalar)
 {
 	for (uint32_t i = 0; i < p->nconst; i++)
 		reg[p->constant[i].reg] = p->constant[i].value;
-	for (unsigned i = 0; scalar && i < p->nparam; i++)
-		if (!p->param[i].rank)
-			reg[p->param[i].reg] = *scalar++;
+	set_parameters(reg, p, scalar);
 }
 
 /* Registers of a run: in `room` of so many, or the caller's to free; NULL: no memory. */
@@ -433,9 +439,7 @@ static union lang_reg *begin_registers(union lang_reg *room, const struct lang_k
 	memcpy(reg, k->image, own * sizeof *reg);
 	if (more)
 		memset(reg + own, 0, more * sizeof *reg);
-	for (unsigned i = 0; scalar && i < p->nparam; i++)
-		if (!p->param[i].rank)
-			reg[p->param[i].reg] = *scalar++;
+	set_parameters(reg, p, scalar);
 	return reg;
 }
 

@@ -5,19 +5,16 @@
 no name for: sessions, devices, eager mode, arrays in shared memory.
 """
 
-from braze._collection import NotCollected as _NotCollected
+import collections
+import contextlib
+import importlib
+import math
+import operator
+import os
+import sys
+import threading
 
-with _NotCollected():
-    import collections
-    import contextlib
-    import importlib
-    import math
-    import operator
-    import os
-    import sys
-    import threading
-
-    import numpy as _numpy
+import numpy as _numpy
 
 if int(_numpy.__version__.partition(".")[0]) < 2:
     raise ImportError(f"braze needs NumPy 2.0 or newer, and this Python has {_numpy.__version__} in "
@@ -26,20 +23,19 @@ if "t" in sys.abiflags:
     raise ImportError("braze does not run in a free-threaded Python (its state is guarded by the "
                       "interpreter lock): use the ordinary build of this version")
 
-with _NotCollected():
-    from braze import _core, _cuda, _kernel, _who
-    from braze._arrow import asarray
-    from braze._kernel import kernel_from_text
-    from braze._publish import open, publish, shared, unpublish  # noqa: A004
-    from braze.errors import (
-        AxisError,
-        BrazeError,
-        DaemonGone,
-        DeviceError,
-        LostError,
-        PerformanceWarning,
-        UFuncTypeError,
-    )
+from braze import _core, _cuda, _kernel, _who  # noqa: E402
+from braze._arrow import asarray
+from braze._kernel import kernel_from_text
+from braze._publish import open, publish, shared, unpublish  # noqa: A004
+from braze.errors import (
+    AxisError,
+    BrazeError,
+    DaemonGone,
+    DeviceError,
+    LostError,
+    PerformanceWarning,
+    UFuncTypeError,
+)
 
 __version__ = _core.version
 __all__ = [

@@ -12,7 +12,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _errstate, _fallback, _reductions, _shape
+from braze.numpy import _creation, _errstate, _fallback, _order, _reductions, _shape
 
 ndarray = _core.ndarray
 _MISSING = numpy._NoValue
@@ -347,9 +347,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         return leave(numpy.cross, a, b, axisa, axisb, axisc, axis)
     x, y = ([v[..., k] for k in range(3)] for v in both)
     made = [x[(k + 1) % 3] * y[(k + 2) % 3] - x[(k + 2) % 3] * y[(k + 1) % 3] for k in range(3)]
-    whole = _shape.stack(made, -1)
     # NumPy's lies in C order until the components' axis is moved.
-    whole = whole if whole.flags.c_contiguous else _core.copy(whole)
+    whole = _order.in_c(_shape.stack(made, -1))
     return _shape.moveaxis(whole, -1, normalize_axis_tuple(axes[2], whole.ndim)[0])
 
 

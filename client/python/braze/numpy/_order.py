@@ -108,3 +108,8 @@ def copied(a, order):
 def has(a, order):
     """Does the array lie in an order, parsed?"""
     return order in "AK" or (_flags.is_c(a) if order == "C" else _flags.is_f(a))
+
+
+def in_c(a):
+    """An array of ours in C order: itself where it lies so, else a copy."""
+    return a if _flags.is_c(a) else _core.copy(a)

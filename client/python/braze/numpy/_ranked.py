@@ -8,7 +8,7 @@ import numpy
 
 import braze.numpy as np
 from braze import _core
-from braze.numpy import _fallback
+from braze.numpy import _fallback, _order
 
 ndarray = _core.ndarray
 _WHERE = _core.op_find("where")[0]
@@ -119,10 +119,6 @@ def _asked(a, q, percent):
     return ([float(x) for x in asked] if all(0 <= x <= 1 for x in asked) else None), many
 
 
-def _in_c_order(a):
-    return a if a.flags.c_contiguous else _core.copy(a)
-
-
 def _quantile(name, a, q, axis, out, overwrite_input, method, keepdims, rest):
     along = _axis(a, axis, out)
     asked, many = None, False
@@ -137,7 +133,7 @@ def _quantile(name, a, q, axis, out, overwrite_input, method, keepdims, rest):
     n = a.size if along is None else a.shape[along]
     at, last = _in_order(a, along)
     made = [
-        _in_c_order(_kept(_or_nan(_between(at, _places(method, n, x)), last), a, along, keepdims))
+        _order.in_c(_kept(_or_nan(_between(at, _places(method, n, x)), last), a, along, keepdims))
         for x in asked
     ]
     return np.stack(made) if many else made[0]
