@@ -127,16 +127,6 @@ static int work_do(braze_session *s, const char *device, bool other, double fact
 
 /* ---- The kernel in the cache ---- */
 
-static double figure(const struct host *h, const char *group, const char *name)
-{
-	cJSON *status = host_ask(h, "/status");
-	const cJSON *item = cJSON_GetObjectItem(cJSON_GetObjectItem(status, group), name);
-	double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
-
-	cJSON_Delete(status);
-	return v;
-}
-
 /* Key of the one kernel for a GPU that there is; to be freed. */
 static char *gpu_key(const struct host *h)
 {
@@ -167,7 +157,7 @@ static char *make_entry(struct host *h, unsigned *arch, struct err *err)
 	if (work_do(s, h->device, false, 3, 1.25)) {
 		err_set(err, E_DEVICE, "the kernel does not run as it should before the fault");
 	} else {
-		for (int i = 0; i < 1000 && figure(h, "kernels", "disk_writes") < 1; i++)
+		for (int i = 0; i < 1000 && host_figure(h, "kernels", "disk_writes") < 1; i++)
 			usleep(10000);
 		key = gpu_key(h);
 		if (!key)

@@ -272,6 +272,17 @@ static void text(char *buf, size_t n, const cJSON *row, const char *name)
 	snprintf(buf, n, "%s", value ? value : "");
 }
 
+double host_figure(const struct host *h, const char *group, const char *name)
+{
+	cJSON *status = host_ask(h, "/status");
+	const cJSON *of = group ? cJSON_GetObjectItem(status, group) : status;
+	const cJSON *item = cJSON_GetObjectItem(of, name);
+	double v = cJSON_IsNumber(item) ? item->valuedouble : -1;
+
+	cJSON_Delete(status);
+	return v;
+}
+
 struct host_device host_device(const struct host *h, const char *name)
 {
 	struct host_device d = {.there = false};

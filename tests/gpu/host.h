@@ -42,6 +42,8 @@ void host_stop(struct host *h);
 void host_finish(struct host *h);
 /* A page of the status socket; NULL: no answer.  cJSON_Delete it. */
 cJSON *host_ask(const struct host *h, const char *page);
+/* A number of /status, of this group, NULL: of the page itself; -1: it has no such. */
+double host_figure(const struct host *h, const char *group, const char *name);
 /* The device of this name. */
 struct host_device host_device(const struct host *h, const char *name);
 enum status host_connect(const struct host *h, braze_session **out, const char *name,
