@@ -112,6 +112,7 @@ static void put_caches(cJSON *out, const struct brazed *d, const struct cache_st
 	ctl_put(out, "plans.hits", (double)p.hits);
 	ctl_put(out, "plans.misses", (double)p.misses);
 	ctl_put(out, "plans.count", (double)p.count);
+	ctl_put(out, "plans.bytes", (double)p.bytes);
 	ctl_put(out, "kernels.hits", (double)k->hits);
 	ctl_put(out, "kernels.misses", (double)k->misses);
 	ctl_put(out, "kernels.evictions", (double)k->evictions);

@@ -100,6 +100,8 @@ struct plan {
 };
 
 void plan_free(struct plan *p);
+/* Bytes that it takes up. */
+uint64_t plan_bytes(const struct plan *p);
 /* Does a step overwrite bytes of an input, so that it cannot be run again? */
 bool plan_tears(const struct plan *p);
 enum status plan_check(const struct plan *p, const struct part *part, struct err *err) MUST_USE;

@@ -153,15 +153,6 @@ static void *append(char **at, const void *from, size_t bytes)
 	return to;
 }
 
-static uint64_t plan_bytes(const struct plan *p)
-{
-	uint64_t n = sizeof *p + p->nslot * sizeof *p->slot + p->nstep * sizeof *p->step;
-
-	for (uint32_t i = 0; i < p->nstep; i++)
-		n += p->step[i].nest ? sizeof *p->step[i].nest : sizeof *p->step[i].call;
-	return n;
-}
-
 void plancache_add(struct plancache *c, const struct part *p, struct plan *plan)
 {
 	size_t bytes = p->nop * sizeof *p->op + p->nvalue * sizeof *p->value +
