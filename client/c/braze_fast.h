@@ -139,6 +139,9 @@ BRAZE_API unsigned braze_scatter_errors(braze_session *s);
 BRAZE_API int braze_sort_self(braze_array *a, int op, int axis, braze_error *err);
 /* The caller has computed on such values what would have been an operation. */
 BRAZE_API void braze_count_near(braze_session *s);
+/* A mode of braze_gather: as BRAZE_RAISE, of what is at hand and of right places, of up to a
+ * million elements, in the call; else *out is NULL, and nothing was done. */
+#define BRAZE_AT_HAND 16
 /* A C-contiguous array, computed at once by the caller, who stores its elements at *data before
  * anything else is called; there is room for one more.  1: done; 0: nothing is near. */
 BRAZE_API int braze_near_made(braze_array **out, void **data, braze_session *s, int dtype, int ndim,

@@ -318,9 +318,64 @@ static int lay_out(braze_array **out, struct gather *g, braze_error *err)
 	return st;
 }
 
+/* Operands of what is small are worth a wait (near_settle); recorder lock held. */
+static enum status settle(const struct gather *g, int64_t count, struct err *err)
+{
+	struct braze_array *all[LIMIT_NDIM + 1] = {g->p.a};
+	uint32_t flags = g->p.a->buf->flags;
+	int n = 1;
+
+	for (int k = 0; k < g->p.n; k++)
+		if (g->p.index[k].array) {
+			all[n++] = g->p.index[k].array;
+			flags |= g->p.index[k].array->buf->flags;
+		}
+	if (likely(!near_unsettled(g->s, flags)))
+		return OK;
+	return near_settle(g->s, OP_CAST, g->p.a->view.dtype, count, n, all, err);
+}
+
+/* *out: NULL where it is not to be done in this call. */
+static enum status at_once(braze_array **out, const struct gather *g, bool here, struct err *err)
+{
+	struct shape shape;
+	int64_t count = 0;
+
+	*out = NULL;
+	places_shape(&shape, &g->p);
+	enum status st = shape_count(&count, &shape, dtype_row(g->p.a->view.dtype)->bytes, err);
+	if (st)
+		return st;
+	lock_take(g->s);
+	st = array_usable(g->s, err);
+	if (!st && !here)
+		st = settle(g, count, err);
+	if (!st && g->s->near)
+		(void)near_gather(out, &g->p, &shape, count, g->mode, here);
+	lock_give(g->s);
+	return st;
+}
+
+/* What near_gather told of it was of these operations, and of none that follow. */
+static int record(braze_array **out, struct gather *g, braze_error *err)
+{
+	enum status st = join_axes(g, err_of(err));
+	int rc = st ? (int)st : join_places(g, err);
+
+	if (!rc)
+		rc = lay_out(out, g, err);
+	braze_release(g->place);
+	lock_take(g->s);
+	if (g->s->near)
+		g->s->near->stretch.parts = 0;
+	lock_give(g->s);
+	return rc;
+}
+
 int braze_gather(braze_array **out, braze_array *a, int n, const int *axes, const int *names,
 		 const braze_arg *index, int mode, braze_error *error)
 {
+	bool any = false, here = mode == BRAZE_AT_HAND;
 	struct gather g = {.s = a->session,
 			   .p = {.a = a,
 				 .n = n,
@@ -328,14 +383,13 @@ int braze_gather(braze_array **out, braze_array *a, int n, const int *axes, cons
 				 .names = names ? names : axes,
 				 .index = index,
 				 .offset = a->view.offset},
-			   .mode = mode};
+			   .mode = here ? BRAZE_RAISE : mode};
 	struct err *err = err_of(error);
-	bool any = false;
 
-	if (n < 1 || n > LIMIT_NDIM || mode < BRAZE_RAISE || mode > BRAZE_KNOWN)
+	if (n < 1 || n > LIMIT_NDIM || g.mode < BRAZE_RAISE || g.mode > BRAZE_KNOWN)
 		return (int)err_set(err, E_INVALID, "places for %d axes, mode %d", n, mode);
 	for (int k = 0; k < n; k++) {
-		enum status bad = places_check(&g.p, k, mode, err);
+		enum status bad = places_check(&g.p, k, g.mode, err);
 
 		if (bad)
 			return (int)bad;
@@ -347,13 +401,8 @@ int braze_gather(braze_array **out, braze_array *a, int n, const int *axes, cons
 	if (a->view.shape.ndim - n + g.p.spread.ndim >= LIMIT_NDIM)
 		return (int)err_set(err, E_LIMIT, "taking into %d dimensions; at most %d",
 				    a->view.shape.ndim - n + g.p.spread.ndim, LIMIT_NDIM - 1);
-	int st = (int)join_axes(&g, err);
-	if (!st)
-		st = join_places(&g, error);
-	if (!st)
-		st = lay_out(out, &g, error);
-	braze_release(g.place);
-	return st;
+	int st = (int)at_once(out, &g, here, err);
+	return st || *out || here ? st : record(out, &g, error);
 }
 
 int braze_take(braze_array **out, braze_array *a, braze_array *places, int axis, int mode,

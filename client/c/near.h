@@ -301,6 +301,15 @@ static inline enum status near_ready(unsigned op, unsigned loop, int64_t count,
 enum status near_settle_work(struct braze_array *a, struct braze_array *b, uint64_t work,
 			     uint64_t bytes, struct err *err) MUST_USE;
 
+/* ---- near_gather.c ---- */
+
+struct places;
+/* Elements at the places, as braze_gather's mode has them, in a result of this shape; true: done.
+ * here: of up to a million elements whatever that takes; else nothing is told of it, which others
+ * are about to be asked for. */
+bool near_gather(struct braze_array **out, const struct places *p, const struct shape *shape,
+		 int64_t count, int mode, bool here);
+
 /* ---- near_product.c ---- */
 
 /* near_ready for the product of two arrays, of the type. */
@@ -373,6 +382,8 @@ static inline void near_never(struct braze_array *made, unsigned op, int64_t cou
 	uint64_t cost = NEAR_MOVED + (uint64_t)op_row(op)->cost;
 
 	made->buf->why = WHY_KIND;
+	if (near_was_told(&made->session->near->stretch))
+		return;
 	near_told(&made->session->near->stretch,
 		  (uint64_t)count <= NEAR_TRIP ? cost * (uint64_t)count : NEAR_NEVER);
 }

@@ -56,3 +56,17 @@ int places_position(const struct places *p)
 			return 0;
 	return p->axes[0];
 }
+
+void places_shape(struct shape *out, const struct places *p)
+{
+	const struct shape *a = &p->a->view.shape;
+	int at = places_position(p), n = 0;
+
+	for (int i = 0; i <= a->ndim; i++) {
+		for (int k = 0; i == at && k < p->spread.ndim; k++)
+			out->dim[n++] = p->spread.dim[k];
+		if (i < a->ndim && !places_has(p, i))
+			out->dim[n++] = a->dim[i];
+	}
+	out->ndim = (uint8_t)n;
+}

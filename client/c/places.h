@@ -19,6 +19,9 @@ struct places {
 enum status places_check(struct places *p, int k, int mode, struct err *err) MUST_USE;
 /* Is axis one of them? */
 bool places_has(const struct places *p, int axis);
+/* The shape of the elements at the places: the places' axes among the others, at
+ * places_position. */
+void places_shape(struct shape *out, const struct places *p);
 /* NumPy: the places' axes stand where they were if those are neighbours, else first. */
 int places_position(const struct places *p);
 

@@ -18,8 +18,9 @@
 #include "loops/walk.h"
 #include "near.h"
 #include "places.h"
+#include "points.h"
 
-#define BLOCK 512 /* places whose offsets are known at a time */
+#define BLOCK POINTS_BLOCK
 
 /* Loops over axes, with the steps of what is written and of what is read. */
 struct loops {
@@ -46,11 +47,10 @@ struct scatter {
 	/* Once all is there. */
 	char *to;
 	struct input from, in[LIMIT_NDIM];
-	int naxes; /* with arrays of places */
-	struct scatter_axis axis[LIMIT_NDIM];
-	int64_t step[LIMIT_NDIM][LIMIT_NDIM]; /* of each through `points` */
+	struct points points;
+	int64_t along[LIMIT_NDIM]; /* the values' steps through them */
 	/* Axes without places around and inside the loops over places. */
-	struct loops outer, points, inner;
+	struct loops outer, inner;
 	bool wide;	  /* the array may be in no near cache */
 	bool single;	  /* an element at each place */
 	size_t row_bytes; /* or a row, side by side in both arrays; 0: it is more than that */
@@ -58,26 +58,14 @@ struct scatter {
 
 /* ---- What is asked for ---- */
 
-static void push(struct shape *s, int64_t extent)
-{
-	s->dim[s->ndim++] = extent;
-}
-
 static enum status shape_of(struct scatter *sc, struct err *err)
 {
 	const struct shape *a = &sc->p.a->view.shape, *spread = &sc->p.spread;
-	int at = places_position(&sc->p);
 
 	if (a->ndim - sc->p.n + spread->ndim > LIMIT_NDIM)
 		return err_set(err, E_LIMIT, "writing %d dimensions; at most %d",
 			       a->ndim - sc->p.n + spread->ndim, LIMIT_NDIM);
-	for (int i = 0; i < at; i++)
-		push(&sc->shape, a->dim[i]);
-	for (int i = 0; i < spread->ndim; i++)
-		push(&sc->shape, spread->dim[i]);
-	for (int i = at; i < a->ndim; i++)
-		if (!places_has(&sc->p, i))
-			push(&sc->shape, a->dim[i]);
+	places_shape(&sc->shape, &sc->p);
 	return shape_count(&sc->count, &sc->shape, sc->bytes, err);
 }
 
@@ -266,10 +254,10 @@ static enum status read_input(struct input *in, struct braze_array *x, const str
 
 static bool points_join(const struct scatter *sc, int last, int i, int64_t extent, int64_t from)
 {
-	if (sc->points.from[last] != extent * from)
+	if (sc->along[last] != extent * from)
 		return false;
-	for (int k = 0; k < sc->naxes; k++)
-		if (sc->step[k][last] != extent * sc->in[k].stride[i])
+	for (int k = 0; k < sc->points.naxes; k++)
+		if (sc->points.step[k][last] != extent * sc->in[k].stride[i])
 			return false;
 	return true;
 }
@@ -277,7 +265,7 @@ static bool points_join(const struct scatter *sc, int last, int i, int64_t exten
 /* The loops over places: axes that every operand steps through as through one are joined. */
 static void add_points(struct scatter *sc, int at)
 {
-	struct loops *l = &sc->points;
+	struct points *l = &sc->points;
 
 	for (int i = 0; i < sc->p.spread.ndim; i++) {
 		int64_t extent = sc->p.spread.dim[i], from = sc->from.stride[at + i];
@@ -291,12 +279,12 @@ static void add_points(struct scatter *sc, int at)
 			last = l->w.n++;
 		}
 		l->w.extent[last] = extent;
-		l->from[last] = from;
-		l->to[last] = 0;
-		for (int k = 0; k < sc->naxes; k++)
-			sc->step[k][last] = sc->in[k].stride[i];
+		sc->along[last] = from;
+		for (int k = 0; k < l->naxes; k++)
+			l->step[k][last] = sc->in[k].stride[i];
 	}
-	close_loops(l);
+	if (!l->w.n)
+		l->w.extent[l->w.n++] = 1;
 }
 
 /* Axes whose elements lie further from each other than those of places go around the loops over
@@ -304,13 +292,13 @@ static void add_points(struct scatter *sc, int at)
 static void add_rest(struct scatter *sc, int at)
 {
 	const struct view *v = &sc->p.a->view;
-	bool many = count_of(&sc->points) >= 16;
+	bool many = points_count(&sc->points) >= 16;
 	int64_t widest = 0;
 	int dim = 0;
 
-	for (int k = 0; k < sc->naxes; k++)
-		if (llabs(sc->axis[k].step) > widest)
-			widest = llabs(sc->axis[k].step);
+	for (int k = 0; k < sc->points.naxes; k++)
+		if (llabs(sc->points.axis[k].step) > widest)
+			widest = llabs(sc->points.axis[k].step);
 	for (int i = 0; i < v->shape.ndim; i++) {
 		if (dim == at)
 			dim += sc->p.spread.ndim;
@@ -335,23 +323,23 @@ static void choose_way(struct scatter *sc)
 
 static enum status lay_out(struct scatter *sc, struct err *err)
 {
-	int at = places_position(&sc->p);
+	int at = places_position(&sc->p), n = 0;
 	enum status st = OK;
 
-	sc->naxes = 0;
 	sc->to = array_address(sc->p.a) + sc->p.offset - sc->p.a->view.offset;
 	for (int k = 0; k < sc->p.n && !st; k++) {
 		struct braze_array *x = sc->p.index[k].array;
 
 		if (!x)
 			continue;
-		st = read_input(&sc->in[sc->naxes], x, sc, &sc->p.spread, err);
-		sc->axis[sc->naxes] = (struct scatter_axis){.at = sc->in[sc->naxes].at,
-							    .dtype = x->view.dtype,
-							    .extent = places_extent(&sc->p, k),
-							    .step = places_stride(&sc->p, k)};
-		sc->naxes++;
+		st = read_input(&sc->in[n], x, sc, &sc->p.spread, err);
+		sc->points.axis[n] = (struct scatter_axis){.at = sc->in[n].at,
+							   .dtype = x->view.dtype,
+							   .extent = places_extent(&sc->p, k),
+							   .step = places_stride(&sc->p, k)};
+		n++;
 	}
+	sc->points.naxes = n;
 	if (!st && sc->value)
 		st = read_input(&sc->from, sc->value, sc, &sc->shape, err);
 	else if (!st)
@@ -366,48 +354,11 @@ static enum status lay_out(struct scatter *sc, struct err *err)
 
 /* ---- Places ---- */
 
-/* Each array's places, not stretched, in C order. */
-static enum status check_places(struct scatter *sc, int k, int axis, struct err *err)
-{
-	struct scatter_axis *all = &sc->axis[k];
-	struct scatter_axis row = *all;
-	struct walk w = {.n = 1, .extent = {1}};
-	int64_t step[LIMIT_NDIM] = {0}, index[LIMIT_NDIM] = {0}, stride = 0, rows = 1;
-
-	/* The spread's axes along which this one moves. */
-	w.n = 0;
-	for (int i = 0; i < sc->points.w.n; i++) {
-		if (!sc->step[k][i])
-			continue;
-		step[w.n] = sc->step[k][i];
-		w.extent[w.n++] = sc->points.w.extent[i];
-	}
-	if (!w.n)
-		w.extent[w.n++] = 1;
-	stride = step[w.n - 1];
-	for (int i = 0; i < w.n - 1; i++)
-		rows *= w.extent[i];
-	for (; rows > 0; rows--) {
-		int64_t n = w.extent[w.n - 1], good = 0;
-
-		row.at = all->at + walk_offset(&w, step, index);
-		good = scatter_inside(&row, stride, n);
-		if (good < n)
-			return err_set(err, E_INDEX,
-				       "index %lld is out of bounds for axis %d with size %lld",
-				       (long long)scatter_place(row.dtype, row.at + good * stride),
-				       sc->p.names[axis], (long long)row.extent);
-		walk_next_row(&w, index);
-	}
-	all->reach = row.reach;
-	return OK;
-}
-
 /* Do places lie further from each other than a core's cache is wide? */
 static bool is_wide(const struct scatter *sc)
 {
-	for (int k = 0; k < sc->naxes; k++) {
-		const struct scatter_axis *x = &sc->axis[k];
+	for (int k = 0; k < sc->points.naxes; k++) {
+		const struct scatter_axis *x = &sc->points.axis[k];
 		uint64_t most = (uint64_t)x->extent - 1;
 
 		most = x->reach < most ? x->reach : most;
@@ -419,34 +370,24 @@ static bool is_wide(const struct scatter *sc)
 
 static enum status check_all_places(struct scatter *sc, struct err *err)
 {
-	enum status st = OK;
 	int k = 0;
 
-	for (int axis = 0; axis < sc->p.n && !st; axis++)
-		if (sc->p.index[axis].array)
-			st = check_places(sc, k++, axis, err);
+	for (int axis = 0; axis < sc->p.n; axis++) {
+		if (!sc->p.index[axis].array)
+			continue;
+		const struct scatter_axis *x = &sc->points.axis[k];
+		const char *wrong = points_wrong(&sc->points, k++);
+		if (wrong)
+			return err_set(err, E_INDEX,
+				       "index %lld is out of bounds for axis %d with size %lld",
+				       (long long)scatter_place(x->dtype, wrong), sc->p.names[axis],
+				       (long long)x->extent);
+	}
 	sc->wide = is_wide(sc);
-	return st;
+	return OK;
 }
 
 /* ---- Writing ---- */
-
-/* The offsets of n places of a row, `done` after its first, which `index` names. */
-static void read_offsets(const struct scatter *sc, int64_t *offset, const int64_t *index,
-			 int64_t done, int64_t n)
-{
-	int last = sc->points.w.n - 1;
-	int64_t more[BLOCK];
-
-	for (int k = 0; k < sc->naxes; k++) {
-		struct scatter_axis row = sc->axis[k];
-
-		row.at += walk_offset(&sc->points.w, sc->step[k], index) + done * sc->step[k][last];
-		scatter_offsets(k ? more : offset, &row, sc->step[k][last], n);
-		for (int64_t i = 0; k && i < n; i++)
-			offset[i] += more[i];
-	}
-}
 
 /* One row of the inner loops' innermost, at `to`. */
 static void write_row(const struct scatter *sc, char *to, const char *from, const int64_t *offset)
@@ -508,7 +449,7 @@ static void copy_rows(char *to, const int64_t *offset, const char *from, int64_t
 static void write_block(const struct scatter *sc, char *to, const int64_t *offset, const char *from,
 			const int64_t *inner, int64_t n)
 {
-	int64_t step = sc->points.from[sc->points.w.n - 1];
+	int64_t step = sc->along[sc->points.w.n - 1];
 
 	if (sc->wide)
 		scatter_prefetch(to, offset, n);
@@ -526,14 +467,14 @@ static void write_places(const struct scatter *sc, char *to, const char *from, c
 			 const int64_t *inner, int64_t *offset, bool known)
 {
 	int last = sc->points.w.n - 1;
-	int64_t n = sc->points.w.extent[last], step = sc->points.from[last];
+	int64_t n = sc->points.w.extent[last], step = sc->along[last];
 
-	from += walk_offset(&sc->points.w, sc->points.from, index);
+	from += walk_offset(&sc->points.w, sc->along, index);
 	for (int64_t done = 0; done < n; done += BLOCK) {
 		int64_t now = n - done < BLOCK ? n - done : BLOCK;
 
 		if (!known)
-			read_offsets(sc, offset, index, done, now);
+			points_offsets(&sc->points, offset, index, done, now);
 		for (int64_t k = 0; k < now; k += SCATTER_AHEAD, from += SCATTER_AHEAD * step)
 			write_block(sc, to, offset + k, from, inner,
 				    now - k < SCATTER_AHEAD ? now - k : SCATTER_AHEAD);
@@ -543,8 +484,9 @@ static void write_places(const struct scatter *sc, char *to, const char *from, c
 static void write_all(const struct scatter *sc)
 {
 	int64_t offset[BLOCK], inner[BLOCK], at[LIMIT_NDIM] = {0};
-	const struct loops *o = &sc->outer, *l = &sc->points;
-	int64_t row = l->w.extent[l->w.n - 1], rows = count_of(l) / row, times = count_of(o);
+	const struct loops *o = &sc->outer;
+	const struct points *l = &sc->points;
+	int64_t row = l->w.extent[l->w.n - 1], rows = points_count(l) / row, times = count_of(o);
 	bool known = false, once = rows == 1 && row <= BLOCK;
 
 	row_offsets(sc, inner);

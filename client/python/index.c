@@ -252,7 +252,7 @@ static PyObject *get_general(PyObject *self, PyObject *key)
 
 	if (selection_settle_key(key))
 		return NULL;
-	if (numpys_getitem(&r, self, key))
+	if (target_get(&r, self, key) || numpys_getitem(&r, self, key))
 		return r;
 	return PyObject_CallFunctionObjArgs(core.getitem, self, key, NULL);
 }

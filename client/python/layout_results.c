@@ -101,10 +101,10 @@ static int reordered(braze_array **out, braze_array *h, const int *axes, int n, 
 	return braze_view(out, h, braze_dtype_of(h), n, shape, strides, braze_offset(h), err);
 }
 
-/* rc of the call that made *out of reordered operands; *out in its axes' own order. */
+/* rc of the call that made *out of reordered operands, if it did; *out in its axes' own order. */
 static int restored(braze_array **out, int rc, const int *axes, int n, braze_error *err)
 {
-	if (rc)
+	if (rc || !*out)
 		return rc;
 	*out = layout_permuted(*out, axes, n, err);
 	return *out ? 0 : err->code;

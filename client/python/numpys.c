@@ -765,7 +765,7 @@ int numpys_init(PyObject *module)
 	numpy = PyImport_ImportModule("numpy");
 	out_name = PyUnicode_InternFromString("out");
 	inner_name = PyUnicode_InternFromString("_numpy");
-	if (!numpy || !out_name || !inner_name || lent_init() || scatter_init())
+	if (!numpy || !out_name || !inner_name || lent_init() || target_init())
 		return -1;
 	return PyModule_AddFunctions(module, functions);
 }

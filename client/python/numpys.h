@@ -66,7 +66,11 @@ bool masks_select(PyObject **out, PyObject *self, PyObject *key);
 /* scatter.c: a[key] = value, places in arrays among the key; false: others know, unless an
  * exception is set. */
 bool scatter_set(PyObject *self, PyObject *key, PyObject *value);
-int scatter_init(void);
+
+/* targets.c: a[key], places in arrays or lists among the key, of what is at hand: true, with out
+ * set, or NULL with an exception; false: others know. */
+bool target_get(PyObject **out, PyObject *self, PyObject *key);
+int target_init(void);
 
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);

@@ -4,118 +4,11 @@
  * In: what braze_scatter writes as NumPy does it.  Everything else is for others (numpys.c), a
  * wrong place above all: nothing is written before all places are known to be right. */
 #include "numpys.h"
+#include "targets.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-/* A key sorted out: what slices leave of the array, and its axes that have places. */
-struct target {
-	braze_array *view;
-	int n, axis[BRAZE_MAX_NDIM];
-	braze_arg index[BRAZE_MAX_NDIM];
-	bool any; /* array */
-};
-
-static PyObject *whole; /* the slice of all */
-
-int scatter_init(void)
-{
-	whole = PySlice_New(NULL, NULL, NULL);
-	return whole ? 0 : -1;
-}
-
-/* ---- Keys ---- */
-
-/* Of places in other orders NumPy writes them in these. */
-static bool is_places(PyObject *o)
-{
-	braze_array *h = nd_check(o) && !(nd(o)->flags & ND_SCALAR) ? nd(o)->h : NULL;
-	int d = h ? braze_dtype_of(h) : BRAZE_BOOL;
-
-	return h && braze_size(h) && d >= BRAZE_INT8 && d <= BRAZE_UINT64 &&
-	       (braze_ndim(h) == 1 || (braze_ndim(h) && braze_is_contiguous(h)));
-}
-
-static bool add_place(struct target *t, PyObject *o, int axis)
-{
-	int64_t i = 0;
-
-	if (t->n == BRAZE_MAX_NDIM)
-		return false;
-	if (is_places(o)) {
-		t->index[t->n].array = nd(o)->h;
-		t->any = true;
-	} else if (fast_int(&i, o)) {
-		t->index[t->n].array = NULL;
-		t->index[t->n].scalar = braze_int(i);
-	} else {
-		return false;
-	}
-	t->axis[t->n++] = axis;
-	return true;
-}
-
-static bool is_slice(PyObject *o)
-{
-	return o == Py_None || PySlice_Check(o);
-}
-
-/* Axes that an ellipsis stands for; -1: there is no such key. */
-static int rest_of(PyObject *key, Py_ssize_t n, int ndim)
-{
-	int used = 0, dots = 0;
-
-	for (Py_ssize_t k = 0; k < n; k++) {
-		PyObject *o = PyTuple_GetItem(key, k);
-
-		dots += o == Py_Ellipsis;
-		used += o != Py_Ellipsis && o != Py_None;
-	}
-	return dots > 1 || used > ndim ? -1 : ndim - used;
-}
-
-/* The items of a tuple; those that name places become slices, which leave their axes whole. */
-static bool read_items(struct target *t, PyObject *key, braze_array *h)
-{
-	PyObject *item[2 * BRAZE_MAX_NDIM + 1];
-	Py_ssize_t n = PyTuple_Size(key);
-	int rest = rest_of(key, n, braze_ndim(h)), axis = 0;
-	bool plain = true;
-
-	if (rest < 0 || n > (Py_ssize_t)(sizeof item / sizeof *item))
-		return false;
-	for (Py_ssize_t k = 0; k < n; k++) {
-		item[k] = PyTuple_GetItem(key, k);
-		if (item[k] == Py_Ellipsis) {
-			axis += rest;
-			continue;
-		}
-		if (!is_slice(item[k])) {
-			if (!add_place(t, item[k], axis))
-				return false;
-			item[k] = whole;
-		}
-		plain &= item[k] == whole;
-		axis++;
-	}
-	if (plain)
-		braze_retain(t->view = h);
-	return t->any && (plain || index_view(&t->view, h, item, n));
-}
-
-static bool read_key(struct target *t, PyObject *key, braze_array *h)
-{
-	t->view = NULL;
-	t->n = 0;
-	t->any = false;
-	if (PyTuple_CheckExact(key))
-		return read_items(t, key, h);
-	if (!braze_ndim(h) || !add_place(t, key, 0) || !t->any)
-		return false;
-	braze_retain(t->view = h);
-	return true;
-}
 
 /* ---- Values ---- */
 
@@ -237,11 +130,11 @@ static bool write_key(PyObject *self, int op, PyObject *key, PyObject *value)
 
 	if (nd(self)->flags)
 		return false;
-	if (read_key(&t, key, nd(self)->h))
+	if (target_read(&t, key, nd(self)->h, true))
 		done = write_value(&t, op, value);
 	else
 		PyErr_Clear(); /* NumPy tells it in its words */
-	braze_release(t.view);
+	target_drop(&t);
 	return done;
 }
 
@@ -355,7 +248,7 @@ bool fast_put(PyObject **out, const struct fast *f, const struct call *c)
 	bool done = false;
 
 	if (!core.locked && fast_bind(slot, f, c) && !slot[3] && slot[2] && fast_array(slot[0]) &&
-	    !nd(slot[0])->flags && is_places(slot[1]) &&
+	    !nd(slot[0])->flags && target_places(slot[1], true) &&
 	    !braze_same_buffer(nd(slot[0])->h, nd(slot[1])->h)) {
 		a = flat(slot[0]);
 		at = a ? flat(slot[1]) : NULL;
