@@ -125,6 +125,7 @@ enum status kernels_add(struct kernels *k, uint32_t id, const void *nest, size_t
 	e->guess_ns = guess_point_ns(n);
 	e->checks = nest_checks(n);
 	e->nreduce = nest_reductions(n);
+	take_nest_find(&e->take, n);
 	if (k->count == k->cap) {
 		k->cap = k->cap ? k->cap * 2 : 64;
 		k->item = xrealloc(k->item, k->cap, sizeof *k->item);
@@ -181,7 +182,9 @@ struct kernel_entry *kernels_find(const struct kernels *k, uint32_t id)
 void kernels_map(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
 		 void *scratch)
 {
-	if (e->code.handle)
+	if (take_nest_fits(&e->take, e->spec, a))
+		take_nest_map(&e->take, e->spec, a, lo, hi);
+	else if (e->code.handle)
 		e->code.map(a, lo, hi);
 	else
 		e->ops->map(e->spec, e->prepared, a, lo, hi, scratch);

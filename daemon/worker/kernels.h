@@ -10,6 +10,7 @@
 
 #include "loops/kernel_abi.h"
 #include "form/nest.h"
+#include "take_nest.h"
 
 /* Entry points of loaded object code; unused ones are NULL. */
 struct kernel_code {
@@ -55,7 +56,8 @@ struct kernel_entry {
 	uint32_t nreduce;	 /* NI_REDUCE instructions */
 	uint32_t checks;	 /* OP_INDEX instructions */
 	size_t scratch;
-	double guess_ns; /* one point on one thread, by the table of operations */
+	struct take_nest take; /* what needs neither tier */
+	double guess_ns;       /* one point on one thread, by the table of operations */
 	/* Measured, of each shape (nest_shape); the one that was run last first. */
 	struct kernel_pace pace[KERNEL_PACES];
 	uint32_t npace;

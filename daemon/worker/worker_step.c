@@ -21,6 +21,8 @@
 #define PER_THREAD   8	       /* units a thread should find */
 #define COLUMN_UNITS 2	       /* likewise of tiles of columns */
 #define TILE_UNIT_NS 2e7       /* likewise of a tile of columns, which costs by its rows */
+#define STRIP_LINES  8	       /* of a row of a gather that a thread takes, at least */
+#define STRIP_ROWS   1024      /* of a group, about, at least: those that share lines */
 #define LONG_UNIT_NS 1e8       /* a point that is predicted longer is cut by chunks if it can be */
 #define PARTS_MOST   (1 << 19) /* accumulators that a slice keeps for that */
 
@@ -30,15 +32,17 @@ struct step {
 	const struct command_step *cmd;
 	const struct kernel_entry *entry;
 	struct bz_args args;
-	int64_t lo, hi;			 /* points */
-	int64_t clo, chi;		 /* chunks of the reduced points, where cut by them */
-	int64_t chunks;			 /* of each point */
-	int64_t each;			 /* elements of each point */
-	int64_t grain;			 /* points of a unit */
-	double point_ns;		 /* of one thread, as predicted */
-	struct bz_acc *part;		 /* accumulators of point 0, chunk 0 */
-	int64_t elements;		 /* points, reduced ones counted too */
-	int64_t timed, timed_ns;	 /* elements that the command thread did, and their time */
+	int64_t lo, hi;		 /* points */
+	int64_t clo, chi;	 /* chunks of the reduced points, where cut by them */
+	int64_t chunks;		 /* of each point */
+	int64_t each;		 /* elements of each point */
+	int64_t grain;		 /* points of a unit */
+	int64_t across;		 /* units that have a row's points among them (strips_unit) */
+	int64_t group;		 /* rows of such a unit */
+	double point_ns;	 /* of one thread, as predicted */
+	struct bz_acc *part;	 /* accumulators of point 0, chunk 0 */
+	int64_t elements;	 /* points, reduced ones counted too */
+	int64_t timed, timed_ns; /* elements that the command thread did, and their time */
 	char *base[LIMIT_NEST_ACCESSES]; /* it and what follows: as far as the kernel has any */
 	uint64_t error[LIMIT_NEST_CHECKS];
 };
@@ -177,6 +181,67 @@ static enum status step_points(struct step *s, struct err *err)
 
 	s->grain = grain_points(s, points / (PER_THREAD * pool_threads(s->w->pool)), s->each);
 	return spread(s, points_unit, (points + s->grain - 1) / s->grain,
+		      (double)s->elements * s->point_ns, err);
+}
+
+/* Points of the last loop, of all rows that the step has. */
+static void strips_unit(void *data, int thread, int64_t unit)
+{
+	struct step *s = data;
+	const struct kernel_entry *e = s->entry;
+	int64_t row = s->args.extent[e->spec->npar - 1], from = unit % s->across * s->grain;
+	int64_t to = row - from < s->grain ? row : from + s->grain;
+	int64_t lo = s->lo / row + unit / s->across * s->group, hi = s->hi / row;
+	int64_t begin = time_begin(s, thread);
+
+	hi = hi - lo < s->group ? hi : lo + s->group;
+
+	if (bz_cancelled(&s->w->cancel))
+		return;
+	worker_unit_begin(s->w, s->cmd, thread);
+	take_nest_rows(&e->take, e->spec, &s->args, lo, hi, from, to);
+	worker_unit_end(s->w, thread);
+	time_end(s, thread, begin, (hi - lo) * (to - from));
+}
+
+static enum status step_part(struct step *s, int64_t lo, int64_t hi, struct err *err)
+{
+	s->lo = lo;
+	s->hi = hi;
+	s->elements = hi - lo;
+	return lo < hi ? step_points(s, err) : OK;
+}
+
+/* A gather whose rows lie apart in the source: whole rows are shared so that each thread has a part
+ * of all of them, and fetches a line for all places on it.  Where a slice cuts rows, these are
+ * shared by points. */
+static enum status step_strips(struct step *s, struct err *err)
+{
+	const struct kernel_entry *e = s->entry;
+	int64_t row = s->args.extent[e->spec->npar - 1], lo = s->lo, hi = s->hi;
+	int64_t first = (lo + row - 1) / row * row, end = hi / row * row, rows, line, share;
+	int64_t threads = pool_threads(s->w->pool), groups;
+	enum status st;
+
+	if (first >= end)
+		return step_points(s, err);
+	st = step_part(s, lo, first, err);
+	if (st == OK)
+		st = step_part(s, end, hi, err);
+	if (st != OK)
+		return st;
+	s->lo = first;
+	s->hi = end;
+	s->elements = end - first;
+	line = take_nest_line(&e->take, e->spec);
+	rows = s->elements / row;
+	share = grain_points(s, s->elements / (PER_THREAD * threads), 1) / rows;
+	s->grain = clamp(share / line, STRIP_LINES, row / line) * line;
+	s->across = (row + s->grain - 1) / s->grain;
+	/* Of short rows some at a time, so that every thread has something to do. */
+	groups = clamp(COLUMN_UNITS * threads / s->across, 1, rows / STRIP_ROWS + 1);
+	s->group = (rows + groups - 1) / groups;
+	return spread(s, strips_unit, s->across * ((rows + s->group - 1) / s->group),
 		      (double)s->elements * s->point_ns, err);
 }
 
@@ -448,6 +513,8 @@ static enum status run_kernel(struct step *s, struct kernel_entry *e, struct err
 		st = step_chunks(s, c->split & 1, c->split & 2, err);
 	else if (chunks_pay(s))
 		st = step_chunks(s, true, true, err);
+	else if (take_nest_strips(&e->take, e->spec, &s->args))
+		st = step_strips(s, err);
 	else
 		st = step_points(s, err);
 	if (st == OK && e->checks)
