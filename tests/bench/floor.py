@@ -80,6 +80,27 @@ MIDDLE = {
 SAMPLES = ((8, 8), (64, 64), (1000, 4), (3, 1000), (100, 100), (316, 316), (500, 1000), (100_000, 4), (3, 100_000), (50_000, 20), (1000, 1000))
 LARGE = ((1_000_000, 20), (4000, 5000), (10, 2_000_000))
 STACKS = ((10, 10, 10), (10, 100, 100), (1000, 10, 100), (100, 100, 100), (3, 1000, 300))
+# Elements at places p along an axis of a matrix, and along both.
+PLACES = {
+    "a[p]": (0, lambda np, a, p: a[p]),
+    "a.T[:, p]": (0, lambda np, a, p: a.T[:, p]),
+    "take(p, 0)": (0, lambda np, a, p: np.take(a, p, axis=0)),
+    "a[:, p]": (1, lambda np, a, p: a[:, p]),
+    "take(p, 1)": (1, lambda np, a, p: np.take(a, p, axis=1)),
+}
+MESHES = {
+    "a[r][:, c]": lambda np, a, r, c: a[r][:, c],
+    "a[ix_(r, c)]": lambda np, a, r, c: a[np.ix_(r, c)],
+    "a[:, [1, 3, 5]]": lambda np, a, r, c: a[:, [1, 3, 5]],
+}
+MATRICES = ((20, 20), (64, 64), (1000, 1000), (200, 5000), (5000, 200), (100_000, 10), (3, 100_000))
+PLACES_TYPES = ("float64",) if QUICK else ("float64", "float32", "int8", "complex128")
+PLACES_BYTES = 120 << 20  # of a result, at most
+ORDERS = {
+    "random": lambda p: p,
+    "sorted": numpy.sort,
+    "one": lambda p: numpy.full_like(p, p[0]),
+}
 # A matrix with a vector of its columns' number, x, and of its rows', y.
 PRODUCTS = {
     "A @ x": lambda np, A, x, y: A @ x,
@@ -132,6 +153,27 @@ def columns_cases():
                 yield f"columns {name} {'x'.join(map(str, shape))} {dtype}", f, (values(shape, dtype),)
 
 
+def some_places(n, count, order):
+    return ORDERS[order](numpy.random.default_rng(count).integers(0, n, count))
+
+
+def places_cases():
+    """As cases()."""
+    for dtype in PLACES_TYPES:
+        for rows, columns in MATRICES:
+            a = values((rows, columns), dtype)
+            for order in ORDERS:
+                name = f"{rows}x{columns} {dtype} {order}"
+                for what, (axis, f) in PLACES.items():
+                    n = a.shape[axis]
+                    for count in sorted({3, 10, 100, n, 3 * n}):
+                        if count * (a.nbytes // n) <= PLACES_BYTES:
+                            yield f"places {what} {count} {name}", f, (a, some_places(n, count, order))
+                both = [some_places(n, min(n, 1000), order) for n in a.shape]
+                for what, f in MESHES.items():
+                    yield f"places {what} {name}", f, (a, *both)
+
+
 def cases():
     """(name, function, arrays)."""
     for dtype in TYPES:
@@ -144,6 +186,7 @@ def cases():
                 for name, f in REDUCTIONS.items():
                     yield f"{name} {shape[0]}x{shape[1]} {dtype}", f, (matrix,)
     yield from columns_cases()
+    yield from places_cases()
     for dtype in ("float64", "float32"):
         for rows, columns in ((100, 100), (1000, 1000), (4000, 5000)):
             if QUICK and rows > 1000:

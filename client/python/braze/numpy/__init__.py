@@ -93,7 +93,7 @@ _NATIVE = (
         "flipud rot90 roll tile repeat diagonal trace diag diff where clip real imag astype "
         "copyto",
     ),
-    (_gather, "take take_along_axis put_along_axis"),
+    (_gather, "take take_along_axis put_along_axis ix_"),
     (_choose, "nonzero flatnonzero argwhere compress extract putmask place"),
     (_errstate, "errstate seterr geterr seterrcall geterrcall"),
     (_linear, "matmul dot outer vdot vecdot"),

@@ -232,6 +232,19 @@ def take_along_axis(arr, indices, axis=-1):
         )
 
 
+def ix_(*args):
+    """Views of the arrays, each along an axis of its own, which together name an open mesh."""
+    n = len(args)
+    if n > _NDIM or not all(
+        type(a) is ndarray and a.ndim == 1 and a.dtype.kind != "b" for a in args
+    ):
+        return _fallback.call("ix_", numpy.ix_, args, {})
+    return tuple(
+        _core.reshape(a, (1,) * k + (a.size,) + (1,) * (n - 1 - k))
+        for k, a in enumerate(args)
+    )
+
+
 def put_along_axis(arr, indices, values, axis):
     """Write values into arr at places along an axis, one place for each."""
     native = type(arr) is ndarray and type(indices) is ndarray and type(axis) is int
