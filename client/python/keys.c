@@ -218,10 +218,11 @@ bool fast_take(PyObject **out, const struct fast *f, const struct call *c)
 	PyObject *slot[FAST_ARGS];
 	braze_array *a = NULL;
 
-	if (core.locked || !fast_bind(slot, f, c) || !slot[1] || !fast_absent(slot[3]) || slot[4] ||
-	    !(a = in_rows(slot[0])) || !take(out, a, slot[1], slot[2]))
+	if (core.locked || !fast_bind(slot, f, c) || !slot[1] || !fast_absent(slot[3]) || slot[4])
 		return fast_numpys(out, f, c);
-	return true;
+	a = in_rows(slot[0]);
+	return (a && take(out, a, slot[1], slot[2])) ||
+	       target_take(out, slot[0], slot[1], slot[2]) || fast_numpys(out, f, c);
 }
 
 /* Are v's elements n rows as a has them, and elsewhere? */

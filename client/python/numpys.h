@@ -70,6 +70,8 @@ bool scatter_set(PyObject *self, PyObject *key, PyObject *value);
 /* targets.c: a[key], places in arrays or lists among the key, of what is at hand: true, with out
  * set, or NULL with an exception; false: others know. */
 bool target_get(PyObject **out, PyObject *self, PyObject *key);
+/* The same of a.take(places, along). */
+bool target_take(PyObject **out, PyObject *self, PyObject *places, PyObject *along);
 int target_init(void);
 
 /* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */

@@ -168,3 +168,25 @@ bool target_get(PyObject **out, PyObject *self, PyObject *key)
 	*out = type_new(made, 0);
 	return true;
 }
+
+/* As a function of NumPy's, whose result lies in C order. */
+bool target_take(PyObject **out, PyObject *self, PyObject *places, PyObject *along)
+{
+	braze_array *h = nd_check(self) && !(nd(self)->flags & ND_SCALAR) ? nd(self)->h : NULL;
+	struct target t = {.n = 0};
+	braze_array *made = NULL;
+	braze_error err = {0};
+	int axis = 0;
+
+	if (!h || !braze_is_near(h) || fast_absent(along) ||
+	    !fast_axis(&axis, along, braze_ndim(h)))
+		return false;
+	if (!add_place(&t, places, axis, false) || !t.any ||
+	    braze_gather(&made, h, 1, t.axis, NULL, t.index, BRAZE_AT_HAND, &err))
+		made = NULL;
+	target_drop(&t);
+	if (!made)
+		return false;
+	*out = type_new(made, 0);
+	return true;
+}

@@ -168,8 +168,11 @@ def test_what_is_at_hand_is_gathered_at_once():
         a, q = np.asarray(values((500, 400), "float64")), np.asarray(places(400, 300))
         braze.wait(a, q)
         before = near_count()
-        made = a[:, q], a[q], a[q, q], a[:, [1, 3, 5]], a.T[:, q], np.take(a, q[:9], axis=1)
+        made = a[:, q], a[q], a[q, q], a[:, [1, 3, 5]], a.T[:, q], np.take(a, q[:9], axis=1), np.take(a, q, axis=1)
         assert near_count() - before == len(made)
+        p = numpy.asarray(q)
+        agree(made[-1], numpy.asarray(a).take(p, axis=1))
+        agree(made[0], numpy.asarray(a)[:, p])
         before = near_count()
         far = a[:, np.asarray(numpy.tile(places(400, 300), 10))]  # 1.5 million
         assert near_count() == before
