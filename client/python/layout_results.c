@@ -287,7 +287,8 @@ int layout_join(braze_array **out, int n, braze_array *const *part, int axis, in
 /* ---- Elements at places ---- */
 
 /* What is taken, and in which order its axes lie: those of the places, then the array's that have
- * none, by their strides.  Where each axis has places, theirs lie by the strides of these. */
+ * none, by their strides.  Where those are single elements, the places' lie by the strides of
+ * these. */
 struct taking {
 	braze_array *of;
 	int n;
@@ -324,7 +325,7 @@ static bool spread_layout(struct taking *t)
 static bool taking_begin(struct taking *t)
 {
 	unsigned mask = 0;
-	bool moved = false;
+	bool moved = false, single = true;
 
 	for (int k = 0; k < t->n; k++) {
 		mask |= 1u << t->axis[k];
@@ -334,11 +335,13 @@ static bool taking_begin(struct taking *t)
 	for (int k = 0; k < t->nspread; k++)
 		t->spread[k] = k;
 	moved = kept_layout(t->kept, &t->nkept, t->of, mask);
-	if (!t->nkept)
-		moved = spread_layout(t);
 	for (int k = 0, i = 0; k < braze_ndim(t->of); k++)
-		if (!(mask >> k & 1))
+		if (!(mask >> k & 1)) {
 			t->own[i++] = k;
+			single &= braze_shape(t->of)[k] == 1;
+		}
+	if (single)
+		moved = spread_layout(t);
 	t->position = position_of(t);
 	/* Axes of one element may lie anywhere. */
 	return moved || (t->position && braze_size(t->of) && t->nspread);

@@ -3,6 +3,7 @@
 
 import copy
 import itertools
+import math
 import pickle
 
 import numpy
@@ -238,3 +239,29 @@ def test_what_reshape_answers_of_them_is_a_view_where_numpys_is(how, read):
         return numpy.asarray(made)
 
     assert (outcome(np) == outcome(numpy)).all()
+
+
+# Where what is kept is one element at each place, NumPy goes through the places as they lie.
+BESIDE = {"(1, 9)[:, p]": ((1, 9), (slice(None), "p")), "(9, 1)[p]": ((9, 1), ("p",)), "(1, 9, 1)[:, p]": ((1, 9, 1), (slice(None), "p")),
+          "(9, 1, 9)[p, :, p]": ((9, 1, 9), ("p", slice(None), "p")), "(1, 9)[::-1, p]": ((1, 9), (slice(None, None, -1), "p")),
+          "(9, 2)[p]": ((9, 2), ("p",)), "(9,)[p]": ((9,), ("p",))}
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["as it is", "to be computed"])
+@pytest.mark.parametrize("which", BESIDE)
+def test_places_lie_as_they_do_themselves_beside_axes_of_one(which, far):
+    shape, key = BESIDE[which]
+
+    def outcome(m):
+        a = m.arange(float(math.prod(shape))).reshape(shape)
+        if far and m is np:
+            a = a + m.zeros(1 << 20).sum()
+        p = m.asarray(numpy.arange(8).reshape(2, 4)).T
+        made = a[tuple(p if k == "p" else k for k in key)]
+        flat = made.reshape(-1)
+        flat[0] = -1.0
+        return numpy.asarray(made), [s for s, n in zip(made.strides, made.shape, strict=True) if n > 1]
+
+    theirs, ours = outcome(numpy), outcome(np)
+    assert ours[1] == theirs[1]
+    assert (ours[0] == theirs[0]).all()
