@@ -15,12 +15,13 @@ _Static_assert(PRODUCT_DEPTH *PRODUCT_CHUNK_PANELS == PRODUCT_CHUNK &&
 #define ROWS_AT_ONCE 4
 #define ROWS_LEAST   48 /* of a tile that is cut off for another thread */
 #define TILES_FEW    16
+#define TILES_LEAST  8 /* of full height; else several threads would not find enough */
 #define LINE_WORK    65536 /* multiplications of what is cut off a product of one row or column */
 #define LINE_LEAST   128   /* elements of a tile of it, */
 #define LINE_DEPTH   256   /* steps of a chunk of it, at least */
 #define LINE_CUTS    16	   /* tiles or chunks of it that are not as long as they may be */
 #define LINE_AT_ONCE 16
-#define LINE_MOST    (PRODUCT_TILE / 2 / LIMIT_SHORT_SIDE)
+#define LINE_MOST    4096
 #define TILE_ROWS    128 /* a GPU's worker computes in rows of tiles this high */
 
 void product_of(struct product *out, const struct plan_call *c)
@@ -105,13 +106,16 @@ enum product_sums product_sums(const struct product *p)
 
 /* Tiles of about one height: a short last one would leave a thread waiting for the others, and so
  * would one of an odd number of few.  No more than PRODUCT_ROWS, and a multiple of what the
- * libraries' loops take at once. */
+ * libraries' loops take at once.  For each tile a library packs its rows of A and its columns of B
+ * anew, so that few high ones take less time than many. */
 static int64_t even_rows(int64_t m, int64_t n)
 {
-	int64_t down = div_up(m, PRODUCT_ROWS), across = div_up(n, PRODUCT_COLS);
+	int64_t across = div_up(n, PRODUCT_COLS), down = div_up(m, PRODUCT_ROWS);
 
 	if (m < 2 * ROWS_LEAST)
 		return PRODUCT_ROWS;
+	if (down * across < TILES_LEAST)
+		down = div_up(m, PRODUCT_ROWS / 2);
 	if (down * across < TILES_FEW && down * across % 2 && m / (down + 1) >= ROWS_LEAST)
 		down++;
 	return div_up(div_up(m, down), ROWS_AT_ONCE) * ROWS_AT_ONCE;

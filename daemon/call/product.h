@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call/product.h - how a matrix product is cut; broker and worker agree by this file.
  *
- * C is cut into tiles, mostly of nearly PRODUCT_ROWS by PRODUCT_COLS, the inner axis into
- * chunks; of a short product (kernels/loops/product.h) that is small there is one.  A tile is the
+ * C is cut into tiles, mostly of nearly PRODUCT_ROWS by PRODUCT_COLS, of half that height where
+ * there would be few, the inner axis into chunks; of a short product (kernels/loops/product.h) that is small there is one.  A tile is the
  * sum of its chunks' products, added in their order; a chunk's product is made of panels, one after
  * the other.  All of this depends on shape and type alone, so a product's bits depend neither on
  * its slices nor on the number of threads.
@@ -14,7 +14,7 @@
 
 #include "call.h"
 
-#define PRODUCT_ROWS	     256
+#define PRODUCT_ROWS	     512
 #define PRODUCT_COLS	     512
 #define PRODUCT_DEPTH	     512 /* of a panel; between two the threads poll */
 #define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */

@@ -13,7 +13,7 @@
 #include "loops/product.h"
 #include "loops/tier0_ops.h"
 
-#define OWN_WORK  (1 << 21) /* multiplications between two looks whether to stop */
+#define OWN_WORK  (1 << 22) /* multiplications between two looks whether to stop */
 #define OWN_LEAST 16	    /* but no fewer steps of the inner axis */
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */

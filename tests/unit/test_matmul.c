@@ -545,7 +545,7 @@ Test(matmul, the_library_uses_what_the_processor_has)
 /* Two threads find as much to do, whatever a product's height is. */
 Test(matmul, tiles_are_of_one_height)
 {
-	for (int64_t m = 1; m < 3000; m += m < 600 ? 1 : 37) {
+	for (int64_t m = 1; m < 9000; m += m < 600 ? 1 : 37) {
 		struct product p = {
 			.dtype = DT_FLOAT64, .m = m, .n = 300, .k = 200, .col = {8, 8, 8}};
 		struct product_cut cut;
@@ -563,4 +563,25 @@ Test(matmul, tiles_are_of_one_height)
 		cr_assert(m < 96 || cut.down % 2 == 0 || cut.down >= 16, "%lld: %lld tiles",
 			  (long long)m, (long long)cut.down);
 	}
+}
+
+/* For a tile a library packs its rows of A and its columns of B, rows + cols elements for each step
+ * of the inner axis, which is paid for by rows * cols multiplications. */
+Test(matmul, many_tiles_are_high_and_few_are_many)
+{
+	for (int64_t m = 300; m < 5000; m += 100)
+		for (int64_t n = 300; n < 5000; n += 100) {
+			struct product p = {
+				.dtype = DT_FLOAT64, .m = m, .n = n, .k = 200, .col = {8, 8, 8}};
+			struct product_cut cut;
+
+			cr_assert(product_cut(&cut, &p));
+			if (m >= 1400 && n >= 1400)
+				cr_assert_geq(cut.rows, 340, "%lld x %lld", (long long)m,
+					      (long long)n);
+			/* A thread more finds something for each 256 by 512 of few elements. */
+			if (cut.tiles < 8)
+				cr_assert_leq(cut.rows, 256, "%lld x %lld", (long long)m,
+					      (long long)n);
+		}
 }

@@ -268,7 +268,7 @@ Test(slices, have_a_chunk_for_each_thread, .timeout = 60)
 /* A product's tiles of more than half a slice each, likewise. */
 Test(slices, of_a_call_have_a_unit_for_each_thread, .timeout = 60)
 {
-	enum { SIDE = 2000, EACH = 250000000 }; /* 32 tiles, of so many multiplications */
+	enum { SIDE = 2000, EACH = 500000000 }; /* 16 tiles, of so many multiplications */
 	const struct product p = {.dtype = DT_FLOAT64,
 				  .m = SIDE,
 				  .n = SIDE,
