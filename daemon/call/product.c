@@ -15,7 +15,7 @@ _Static_assert(PRODUCT_DEPTH *PRODUCT_CHUNK_PANELS == PRODUCT_CHUNK &&
 #define ROWS_AT_ONCE 4
 #define ROWS_LEAST   48 /* of a tile that is cut off for another thread */
 #define TILES_FEW    16
-#define TILES_LEAST  8 /* of full height; else several threads would not find enough */
+#define TILES_LEAST  8	   /* of full height; else several threads would not find enough */
 #define LINE_WORK    65536 /* multiplications of what is cut off a product of one row or column */
 #define LINE_LEAST   128   /* elements of a tile of it, */
 #define LINE_DEPTH   256   /* steps of a chunk of it, at least */

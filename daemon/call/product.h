@@ -2,10 +2,10 @@
 /* call/product.h - how a matrix product is cut; broker and worker agree by this file.
  *
  * C is cut into tiles, mostly of nearly PRODUCT_ROWS by PRODUCT_COLS, of half that height where
- * there would be few, the inner axis into chunks; of a short product (kernels/loops/product.h) that is small there is one.  A tile is the
- * sum of its chunks' products, added in their order; a chunk's product is made of panels, one after
- * the other.  All of this depends on shape and type alone, so a product's bits depend neither on
- * its slices nor on the number of threads.
+ * there would be few, the inner axis into chunks; of a short product (kernels/loops/product.h) that
+ * is small there is one.  A tile is the sum of its chunks' products, added in their order; a
+ * chunk's product is made of panels, one after the other.  All of this depends on shape and type
+ * alone, so a product's bits depend neither on its slices nor on the number of threads.
  *
  * A unit is one chunk of one tile.  Units are numbered tile by tile (batches, then rows,
  * then columns, the last fastest) and chunk by chunk within a tile. */

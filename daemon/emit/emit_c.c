@@ -292,19 +292,21 @@ static void put_ahead(struct gen *g)
 	text_add(g->o, "}\n");
 }
 
-/* What of a row goes past the caches, [from, to): whole lines that no other vector of the row
- * touches, since a line that is written in both ways has to be fetched back from memory. */
+/* What of a row goes past the caches, [from, to): whole lines that no other vector touches, since a
+ * line that is written in both ways has to be fetched back from memory.  Of a short row that is all
+ * or nothing: where it is not made of lines, the rows beside it share some. */
 static void put_lines(struct gen *g, const char *n)
 {
 	const char *t = emit_c_suffix(g->n->access[g->lead].dtype);
 
 	text_put(g->o,
 		 "enum { fit = BZ_LINE / sizeof(bz_s_%s), line = fit > BZ_W ? fit : BZ_W };\n"
-		 "const i64 head = len < " ALIGN_FROM " * %s ? 0 : bz_head_%s(P%u);\n"
+		 "const int few = len < " ALIGN_FROM " * %s;\n"
+		 "const i64 before = bz_head_%s(P%u), head = few ? 0 : before;\n"
 		 "const i64 rest = (i64)(U(len - head) %% BZ_W), from = head ? head + line : 0;\n"
 		 "const i64 to = from + ((len - from - (rest ? rest + BZ_W : 0)) & -(i64)line);\n"
-		 "const int kept = near || to <= from || (len < " ALIGN_FROM " * %s && rest);\n",
-		 t, n, t, g->lead, n);
+		 "const int kept = near || to <= from || (few && (before || len %% line));\n",
+		 t, n, t, g->lead);
 }
 
 /* Runs of whole vectors that may overlap: those up to where the leading result has its first

@@ -30,7 +30,8 @@ struct fixture_case {
 struct batch {
 	int n, nfailed;
 	unsigned width;
-	int below; /* instruction set levels under the best */
+	int below;	  /* instruction set levels under the best */
+	const char *text; /* behind the prologue; NULL: none */
 	struct fixture_case *c;
 	void *object;
 };
@@ -394,6 +395,8 @@ static inline void batch_compile(struct batch *b)
 
 	text_put(&source, "#define BZ_WIDTH %u\n", b->width);
 	text_add(&source, emit_c_prologue());
+	if (b->text)
+		text_add(&source, b->text);
 	for (int i = 0; i < b->n; i++) {
 		char *body = NULL;
 

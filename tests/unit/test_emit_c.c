@@ -193,6 +193,98 @@ Test(emit_c, long_rows_wherever_their_lines_begin)
 	batch_run(&b);
 }
 
+/* Every store of a vector says which lines it writes, from `lines` on, and in which way. */
+#define LINES 65536
+static const char watched[] =
+	"typedef bz_s_u64 U64;\n"
+	"char *lines; unsigned char ways[65536];\n"
+	"BZ_FN void saw(const char *p, U64 bytes, U64 keep)\n"
+	"{\n"
+	"unsigned char way = keep || (U64)p % bytes ? 1 : 2;\n"
+	"ways[(U64)(p - lines) / BZ_LINE] |= way;\n"
+	"ways[(U64)(p + bytes - 1 - lines) / BZ_LINE] |= way;\n"
+	"}\n"
+	"#define bz_nt_f32(p, v, keep) (saw(p, sizeof(bz_f32), keep), bz_st_f32(p, v))\n"
+	"#define bz_nt_f64(p, v, keep) (saw(p, sizeof(bz_f64), keep), bz_st_f64(p, v))\n";
+
+#define WATCHED_ROWS 40
+
+static void add_watched(struct batch *b, unsigned dtype, int64_t row)
+{
+	struct nest *n = batch_add(b, "rows");
+
+	n->npar = 2;
+	n->extent[0] = WATCHED_ROWS;
+	n->extent[1] = row;
+	nest_store(n, nest_load(n, dtype, 2, 0, 1), 2, 1, 3);
+	nest_finish(n, 1);
+}
+
+/* Lines that are written in both ways, and in `past` those that are not kept. */
+static int both_ways(struct batch *b, int i, int64_t offset, int *past)
+{
+	struct nest *n = &b->c[i].n;
+	struct run *r = run_new(n, 5);
+	unsigned char *ways = dlsym(b->object, "ways");
+	char **lines = dlsym(b->object, "lines"), *to = NULL, *own = r->base[1];
+	size_t room = r->bytes[1] + 4096;
+	bz_map_fn *map;
+	int both = 0;
+
+	*(void **)&map = symbol(b, i, "map");
+	cr_assert(ways && lines && room / 64 < LINES);
+	to = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
+	memset(ways, 0, LINES);
+	*lines = to;
+	r->base[1] = to + offset;
+	r->args.stream = KERNEL_PAST;
+	map(&r->args, 0, WATCHED_ROWS * n->extent[1]);
+	r->base[1] = own;
+	for (int l = 0; l < LINES; l++) {
+		both += ways[l] == 3;
+		*past += ways[l] == 2;
+	}
+	free(to);
+	run_free(r);
+	return both;
+}
+
+/* A line that is written past the caches and by them has to be fetched back: four times the time.
+ */
+Test(emit_c, no_line_is_written_past_the_caches_and_by_them)
+{
+	static const unsigned widths[] = {8, 16};
+	static const int64_t rows[] = {16, 20, 24, 32, 36, 40, 64, 72, 200, 509, 600, 1100};
+
+	for (unsigned w = 0; w < 2; w++) {
+		struct batch b = {.width = widths[w], .text = watched};
+		int past = 0, in_lines = 0;
+
+		for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+			for (unsigned d = 0; d < (widths[w] < 16 ? 2 : 1); d++)
+				add_watched(&b, d ? DT_FLOAT64 : DT_FLOAT32, rows[i]);
+		batch_compile(&b);
+		for (int i = 0; i < b.n; i++)
+			for (int64_t offset = 0; offset < 64; offset += 8)
+				cr_assert_eq(both_ways(&b, i, offset, &past), 0,
+					     "rows of %lld, %u lanes, offset %lld",
+					     (long long)b.c[i].n.extent[1], widths[w],
+					     (long long)offset);
+		/* Rows of 64 are whole lines of either type: all of them go past. */
+		for (int i = 0; i < b.n; i++)
+			if (b.c[i].n.extent[1] == 64) {
+				in_lines = 0;
+				both_ways(&b, i, 0, &in_lines);
+				cr_assert_eq(in_lines * 64,
+					     (int)b.c[i].n.extent[1] * WATCHED_ROWS *
+						     dtype_row(b.c[i].n.access[1].dtype)->bytes);
+			}
+		cr_assert_gt(past, 0);
+		dlclose(b.object);
+		free(b.c);
+	}
+}
+
 Test(emit_c, no_loop_at_all_is_one_point)
 {
 	struct batch b = {.width = 8};
