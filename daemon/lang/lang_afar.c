@@ -204,14 +204,18 @@ static bool room(struct machine *m, unsigned nlive)
 	return true;
 }
 
-static void add(struct machine *m, const struct lang_grid *g, uint64_t work)
+static void add(struct machine *m, const struct lang_looked *x, unsigned grid)
 {
+	const struct lang_levels *l = &x->levels;
+	const struct lang_grid *g = &x->grid[grid];
 	struct lang_afar *o = m->out;
 
 	m->full |= !room(m, g->nlive);
 	if (m->full)
 		return;
-	o->launch[o->n++] = (struct lang_launch){g, o->nvalue, work};
+	o->launch[o->n++] =
+		(struct lang_launch){g, o->nvalue, l->work, l->turns, l->read | l->written, !grid};
+	o->proven &= l->proven;
 	for (unsigned k = 0; k < g->nlive; k++)
 		o->value[o->nvalue++] = m->run.reg[g->live[k]];
 }
@@ -256,7 +260,7 @@ static bool loop(struct machine *m, uint32_t *at)
 	if (m->out->n + x->ngrid > LANG_LAUNCHES)
 		return stop(m, *at, "there are too many loops");
 	for (unsigned k = 0; k < x->ngrid; k++)
-		add(m, &x->grid[k], x->levels.work);
+		add(m, x, k);
 	leave(m, range);
 	*at = x->levels.nest.end + 1;
 	return !m->full;
@@ -334,6 +338,7 @@ bool lang_afar_of(struct lang_afar *out, struct lang_looks *looks, const struct 
 	union lang_reg *reg = calloc(p->nreg + 1, sizeof *reg);
 
 	memset(out, 0, sizeof *out);
+	out->proven = true;
 	if (!reg)
 		return false;
 	m.run.reg = reg;

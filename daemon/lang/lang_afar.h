@@ -23,7 +23,9 @@
 struct lang_launch {
 	const struct lang_grid *grid; /* lives as long as the looks */
 	uint32_t value;		      /* of its live registers, in order, from there on */
-	uint64_t work;		      /* instructions, about */
+	uint64_t work, turns;	      /* instructions; turns that are threads'; about */
+	uint64_t arrays;	      /* that it reads or writes: a bit for each */
+	bool first;		      /* of the launches that are one loop */
 };
 
 /* What was found in earlier runs of a kernel; all zero: nothing. */
@@ -38,6 +40,7 @@ struct lang_afar {
 	struct lang_launch *launch;
 	uint32_t nvalue, cap_value;
 	union lang_reg *value;
+	bool proven; /* no thread can come to a wrong index */
 	/* Why there is no list, and in which line of the text; "": there is one. */
 	char why[160];
 	uint32_t line;

@@ -507,6 +507,7 @@ static void look_at_levels(struct walk *w, void *data)
 		out->levels++;
 	}
 	out->turns = w->many[out->levels];
+	out->proven = !w->guessed;
 	out->fast = fastest(w, out->levels);
 	find_arrays(w, out);
 }

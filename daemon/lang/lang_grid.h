@@ -53,6 +53,7 @@ struct lang_levels {
 	unsigned levels, fast;
 	uint64_t work, turns;	/* instructions; turns of all the levels together; about */
 	uint64_t read, written; /* arrays: a bit for each */
+	bool proven;		/* no index can be wrong, and each bound inside is known */
 	struct lang_nest nest;	/* of the outermost loop */
 };
 /* As lang_nest_of, but that indices which are read, or computed by more than sums, may be any of

@@ -237,6 +237,7 @@ static bool unbounded(struct walk *w, const struct lang_ins *i, struct lang_turn
 		return false;
 	*t = (struct lang_turns){.stop = {.constant = 1}, .step = 1};
 	w->unbounded |= (uint64_t)1 << w->nturns;
+	w->guessed = true;
 	return true;
 }
 
@@ -295,6 +296,7 @@ static bool any_of_axis(struct walk *w, uint32_t at, struct lang_reach *access,
 	if (access->nloop == LANG_PATH || w->nturns == LANG_ACCESSES)
 		return refuse(w, NEST_LARGE, at);
 	w->turns[w->nturns] = (struct lang_turns){.stop = {.constant = n}, .step = 1};
+	w->guessed = true;
 	*index = (struct lang_affine){0};
 	index->factor[access->nloop] = 1;
 	access->loop[access->nloop++] = w->nturns++;

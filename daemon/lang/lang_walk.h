@@ -51,6 +51,7 @@ struct walk {
 	uint8_t now_of[LANG_PATH], of[LANG_ACCESSES][LANG_PATH];
 	unsigned how;	    /* WALK_* */
 	uint64_t unbounded; /* a bit for each of `turns`: its bounds and number are not known */
+	bool guessed;	    /* there are such, or indices that may be any of their axis */
 	unsigned nturns, naccess, depth;
 	uint32_t path[LANG_PATH], path_end[LANG_PATH], path_range[LANG_PATH];
 	uint64_t many[LANG_PATH + 1]; /* turns of the loops around, together */

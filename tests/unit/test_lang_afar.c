@@ -115,6 +115,74 @@ Test(lang_afar, loops_become_launches)
 	check("for k in 0..n {\n for i in k + 1..n { a[i] = a[i] + m[k, i] }\n}", N, N - 1, NULL);
 }
 
+/* The list of a body: what its launches are told to be. */
+static void listed(struct lang_afar *out, struct lang_looks *looks, const char *body)
+{
+	static char text[4096];
+	static struct memory x;
+	struct lang_array array[4];
+	union lang_reg scalar = {.i = N}, told;
+	struct lang_kernel *k;
+
+	snprintf(text, sizeof text, HEAD "%s\n}", body);
+	*looks = (struct lang_looks){0};
+	set(&x);
+	arrays(array, &x, true);
+	k = machine(text);
+	cr_assert(lang_afar_of(out, looks, k, array, &scalar, &told));
+	cr_assert(!*out->why, "%s", out->why);
+	lang_unlink(k);
+}
+
+Test(lang_afar, what_is_known_of_launches)
+{
+	struct lang_looks looks;
+	struct lang_afar list;
+
+	listed(&list, &looks,
+	       "for i in 0..n { for j in 0..n - 4 { m[i, j] = b[j] } }\n"
+	       "for i in 1..n { a[i] = b[i]\n c[i] = b[i - 1] }");
+	cr_assert_eq(list.n, 3);
+	cr_expect_eq(list.launch[0].turns, N * (N - 4));
+	cr_expect_eq(list.launch[0].arrays, 1u << 1 | 1u << 2);
+	cr_expect(list.launch[0].first && list.launch[1].first && !list.launch[2].first);
+	cr_expect_eq(list.launch[1].turns, N - 1);
+	cr_expect_eq(list.launch[2].arrays, 1u << 0 | 1u << 1 | 1u << 3);
+	cr_expect_gt(list.launch[0].work, 3 * N * (N - 4));
+	cr_expect_lt(list.launch[0].work, 20 * N * (N - 4));
+	lang_afar_free(&list);
+	lang_looks_free(&looks);
+}
+
+Test(lang_afar, which_indices_are_proven)
+{
+	static const struct {
+		const char *body;
+		bool proven;
+	} of[] = {
+		{"for i in 0..n { a[i] = b[n - 1 - i] }", true},
+		{"for i in 0..n { for j in 0..i { m[i, j] = 1.0 } }", true},
+		{"for i in 0..n { if a[i] > 1.0 { c[i] = b[i] } }", true},
+		{"for i in 1..n - 1 { c[i] = a[i - 1] + a[i + 1] }", true},
+		{"for i in 0..n { let k = 0\n while k < 5 { c[i] = c[i] + 1.0\n k = k + 1 } }",
+		 true},
+		{"for i in 0..n { c[i] = b[int64(a[i])] }", false},
+		{"for i in 0..n { c[i] = 1.0 }\nfor i in 0..n { a[i] = b[i * i % n] }", false},
+		{"for i in 0..n { let k = 0\n while k < 5 { c[i] = c[i] + b[k]\n k = k + 1 } }",
+		 false},
+		{"for i in 0..n { for j in 0..int64(a[i]) { c[i] = c[i] + 1.0 } }", false},
+	};
+	struct lang_looks looks;
+	struct lang_afar list;
+
+	for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+		listed(&list, &looks, of[k].body);
+		cr_expect_eq(list.proven, of[k].proven, "%s", of[k].body);
+		lang_afar_free(&list);
+		lang_looks_free(&looks);
+	}
+}
+
 Test(lang_afar, what_is_no_loop_is_done_here)
 {
 	check("s = 0\nfor t in 0..3 { s = s + t }\nif s > 2 { for i in 0..n { a[i] = float64(s) } "
