@@ -99,7 +99,8 @@ struct session {
 	char visible[LIMIT_VISIBLE]; /* as in struct decode_hello */
 	uint8_t device;		     /* that it asked for, from 1 on; 0: none */
 	uint8_t gpu; /* where its work went last by a choice of several, as `device`; 0: nowhere */
-	bool chore;  /* in brazed.chores */
+	uint64_t astray; /* its runs with loops that were to go to a GPU, and did not */
+	bool chore;	 /* in brazed.chores */
 	struct session *next_chore;
 	bool tell;			 /* what was spent on it, with its answers, ... */
 	uint64_t told_from[SPENT_WORDS]; /* ... since so much was */
@@ -269,6 +270,8 @@ void pipeline_release_plan(void *d, struct plan *plan);
 
 /* The device that the job asks for, or the cheaper one; call once for a job. */
 struct device *choose_for(struct job *j);
+/* The GPU that work of the session which lies nowhere would go to by cost; NULL: there is none. */
+struct device *choose_gpu(const struct session *s);
 /* What was decided for a plan between the CPU and this GPU; NULL: nothing yet. */
 const struct place *choose_place(const struct plan *plan, unsigned gpu, unsigned where);
 /* Why this one of several, the last time; "": it was not. */

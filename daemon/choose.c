@@ -463,7 +463,41 @@ static bool pick(struct candidate *out, struct job *j)
 	return true;
 }
 
+struct device *choose_gpu(const struct session *s)
+{
+	struct brazed *d = s->d;
+	struct device *best = NULL;
+
+	for (uint32_t i = 1; i < d->ndevice; i++) {
+		struct device *dev = &d->device[i];
+
+		if (dev->state != DEVICE_USABLE || !session_sees(s, dev))
+			continue;
+		if (s->gpu == i + 1)
+			return dev;
+		if (!best || settlers(s, dev) < settlers(s, best))
+			best = dev;
+	}
+	return best;
+}
+
 /* ---- The choice ---- */
+
+/* Has it loops of kernels?  Who leaves the choice to the daemon does them himself unless a GPU is
+ * much better (kernel_place.c), since the processor's worker has no code for them. */
+static bool has_loops(const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->nstep; i++)
+		if (plan->step[i].grid)
+			return true;
+	return false;
+}
+
+static struct device *gone_astray(struct job *j)
+{
+	j->session->astray += has_loops(j->run.plan);
+	return cpu(j->session->d);
+}
 
 /* By cost, between the CPU and a GPU. */
 static struct device *by_cost(struct job *j)
@@ -476,25 +510,29 @@ static struct device *by_cost(struct job *j)
 	uint8_t chosen = PLACE_CPU;
 
 	if (d->ndevice < 2 || !pick(&c, j))
-		return cpu(d);
+		return gone_astray(j);
 	other = c.dev;
 	note_read(j);
 	p = place_of(j->run.plan, other, c.facts.where);
 	if (p->state == PLACE_FINAL && p->device == PLACE_CPU)
-		return cpu(d);
+		return gone_astray(j);
 	bad = choose_refused(j->run.plan, other);
 	/* Another try may be due. */
 	if (bad && bad->state == KERNEL_FAILED && !choose_kernels_there(j, other))
 		bad = choose_refused(j->run.plan, other);
 	if (bad) {
 		refuse(p, bad, other);
-		return cpu(d);
+		return gone_astray(j);
 	}
 	j->placed = p;
 	j->rival = other;
 	if (p->state == PLACE_FINAL)
 		return other;
 	plan_facts(&c.facts, j, other, &c.like);
+	if (has_loops(j->run.plan)) {
+		place_send(p, &c.facts, &c.like);
+		return other;
+	}
 	chosen = place_choose(p, &c.facts, &c.like);
 	/* Another plan may have had them compiled. */
 	if (p->wants && choose_kernels_there(j, other) && !choose_refused(j->run.plan, other)) {
@@ -533,6 +571,8 @@ void choose_cpu(struct job *j)
 
 	if (bad && j->placed)
 		refuse(j->placed, bad, j->device);
+	if (j->placed)
+		gone_astray(j);
 	j->device = cpu(d);
 	j->placed = NULL;
 }

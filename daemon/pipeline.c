@@ -592,11 +592,34 @@ static enum status hello(struct session *s, const struct request *r, struct err 
 	return session_welcome(s, &r->hello, err);
 }
 
-/* What has the device of a trace of this number; by cost, nothing that not all have. */
+/* What a choice between it and the CPU is made from.  With isolation its user's own worker begins,
+ * if there is none: until it is there nothing goes there. */
+static void offer_rates(struct reply_offer *o, struct session *s, struct device *dev)
+{
+	struct device *own = dev;
+	struct executor_stats x;
+	struct err err;
+
+	if (s->d->isolated && isolate_enter(&own, s, dev, &err))
+		return;
+	if (dev->state != DEVICE_USABLE || own->state != DEVICE_USABLE)
+		return;
+	executor_get_stats(own->executor, &x);
+	o->units = dev->units ? dev->units : 1;
+	o->double_ratio = dev->double_ratio;
+	o->memory_rate = dev->memory_rate;
+	o->upload_rate = (uint64_t)(x.up_bytes_us * 1e6);
+	o->download_rate = (uint64_t)(x.down_bytes_us * 1e6);
+	o->capacity = dev->capacity;
+	o->name = dev->name;
+	o->astray = s->astray;
+}
+
+/* What has the device of a trace of this number; by cost, no library that not all have. */
 static enum status offer(struct session *s, const struct request *r, struct err *err)
 {
 	uint32_t number = r->offer.device;
-	const struct device *dev = NULL;
+	struct device *dev = NULL;
 	struct reply_offer o = {.usable = true};
 
 	if (number > s->d->ndevice + 1)
@@ -609,6 +632,10 @@ static enum status offer(struct session *s, const struct request *r, struct err 
 		o.fourier = o.usable && dev->fourier;
 		o.factors = o.usable && dev->factors;
 	}
+	if (!number)
+		dev = choose_gpu(s);
+	if (dev && dev->index && r->offer.rates)
+		offer_rates(&o, s, dev);
 	reply_offered(s->conn, r->offer.ticket, &o);
 	return OK;
 }

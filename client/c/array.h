@@ -63,6 +63,8 @@ static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t
 	b->refs = 1;
 	b->flags = 0;
 	b->version = 1;
+	b->uses = 0;
+	b->there = 0;
 	atomic_store_explicit(&b->stored, 0, memory_order_relaxed);
 	b->bytes = bytes;
 	return b;

@@ -580,8 +580,9 @@ typedef struct braze_kernel_arg {
 BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 				const braze_kernel_arg *args, braze_check_fn *check, void *data,
 				braze_error *err);
-/* Where all arrays are one session's whose device is a GPU, and each loop's turns are independent
- * with these arguments: the loops become operations on the arrays, as if they were recorded by
+/* Where all arrays are one session's whose device is a GPU, or is chosen by cost and the kernel's
+ * runs have taken so long that a GPU pays (docs/gpu.md), and each loop's turns are independent with
+ * these arguments: the loops become operations on the arrays, as if they were recorded by
  * other functions of this library, and nothing is waited for; *sent 1.  Else nothing is done: 0.
  * braze_kernel_call begins with this; it is for who would rather not wait for the arrays.
  * BRAZE_KERNEL_GPU=0 in the environment: never. */

@@ -107,6 +107,8 @@ struct buffer {
 	uint32_t unnamed;    /* ... and how many handles have none */
 	uint32_t run;	     /* BUF_RUN */
 	uint8_t why;	     /* enum why */
+	uint8_t uses;	     /* by loops that might have been a GPU's (kernel_place.c) */
+	uint64_t there;	     /* version that a loop on a GPU has read or left; 0: none */
 	uint64_t asked;	     /* BUF_ASKED */
 	struct mapping *map; /* of an earlier connection or a region, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */
@@ -150,6 +152,14 @@ struct ticket_item {
 	uint32_t region, file; /* S: it lies beside the arena; the descriptor, plus 1, 0: none */
 };
 
+/* What the daemon says of the GPU that a choice by cost is about; units 0: there is none. */
+struct gpu_rates {
+	uint32_t units, double_ratio;
+	uint64_t memory_rate, upload_rate, download_rate, capacity;
+	uint64_t astray; /* runs of loops that went there, and the CPU had to do */
+	char name[LIMIT_DEVICE_NAME];
+};
+
 /* A demand split into requests of LIMIT_DEMAND_IDS, a fence or a lease. */
 struct braze_future {
 	struct braze_session *session;
@@ -167,6 +177,7 @@ struct braze_future {
 	struct lent *lent;	 /* S: memory of a device; NULL */
 	bool starting, usable;	 /* S: of an offer */
 	uint8_t offers;		 /* S: of an offer: bits of enum offer */
+	struct gpu_rates rates;	 /* S: of an offer */
 	void *object;		 /* S: compiled code, loaded; NULL */
 	struct watch_set *watch; /* of what was demanded */
 	unsigned n, nalso;
@@ -259,6 +270,10 @@ struct braze_session {
 	struct watching watching;
 	uint32_t ndevice;
 	uint8_t offers[LIMIT_DEVICES + 2]; /* bits of enum offer, by `device` */
+	struct gpu_rates rates;		   /* as they were told ... */
+	int64_t rates_ms;		   /* ... then; 0: never */
+	int64_t here_ms;		   /* until then no loops go there by cost, ... */
+	unsigned strays;		   /* ... since that went wrong so often */
 	uint64_t connection;		   /* of this process, which no other one of it has, ... */
 	uint32_t ngrid;			   /* ... and how many of kernels' loops it was told of */
 	uint32_t minor;			   /* of the daemon's protocol */

@@ -28,7 +28,11 @@ struct braze_kernel {
 	_Atomic bool hopeless;	    /* never.code is set */
 	bool quickened;		    /* its first runs are by code, too */
 	_Atomic int64_t longest_us; /* of its runs, */
-	_Atomic int64_t spent_us;   /* and all of them together */
+	_Atomic int64_t spent_us;   /* and all of them together, */
+	_Atomic int64_t last_us;    /* and the last one */
+	_Atomic int64_t looking_us; /* at calls that might have been a GPU's, and stayed */
+	_Atomic double work;	    /* instructions of the run that is measured; 0: none is */
+	_Atomic double work_us;	    /* that one takes on all threads; 0: not measured */
 	_Atomic(char *) loops;	    /* what the last call knew of them; NULL: nothing */
 	_Atomic bool sending;	    /* somebody looks whether its loops can be a GPU's; */
 	struct lang_looks looks;    /* who does has these, */
@@ -42,6 +46,10 @@ int kernel_scalar(union lang_reg *out, const struct lang_param *p, const braze_k
 		  braze_error *error);
 /* A register as braze.h has numbers. */
 braze_scalar kernel_number(const union lang_reg *r, unsigned type);
+/* offer.c: the GPU that a choice by cost is about, asked for now and then; NULL: there is none, or
+ * what was sent there lately came astray.  Recorder lock held, but not meanwhile.
+ * BRAZE_E_INTERRUPTED is the only error. */
+int offer_rates(const struct gpu_rates **out, struct braze_session *s, struct err *err);
 /* Are explanations wanted?  Then this keeps one. */
 bool kernel_explains(void);
 void kernel_explain(struct braze_kernel *k, const struct lang_array *array,

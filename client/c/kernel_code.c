@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "kernel.h"
+#include "kernel_place.h"
 #include "lang/lang_native.h"
 #include "lock.h"
 #include "present.h"
@@ -77,6 +77,7 @@ int braze_kernel_wants(const braze_kernel *k)
 void kernel_code_ran(struct braze_kernel *k, int64_t us)
 {
 	atomic_fetch_add_explicit(&k->spent_us, us, memory_order_relaxed);
+	kernel_place_ran(k, us);
 	if (us > atomic_load_explicit(&k->longest_us, memory_order_relaxed))
 		atomic_store_explicit(&k->longest_us, us, memory_order_relaxed);
 }

@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "array.h"
+#include "kernel_place.h"
 #include "lang/lang_order.h"
 #include "lock.h"
 
@@ -40,7 +42,15 @@ static bool is_fit(const struct lang_param *p, const struct braze_array *a,
 	       (!(p->access & ACCESS_OUT) || !(a->buf->flags & BUF_READONLY));
 }
 
-/* The session that all arrays are of, if loops may go to its device; else NULL. */
+/* May the session's loops go to a GPU: to the one that it names, or by cost? */
+static bool may_go(const struct braze_session *s, const struct braze_kernel *k)
+{
+	return (s->on_gpu || kernel_place_asks(k, s)) && s->minor >= MINOR_GRID && !s->forked &&
+	       is_wanted() && k->length < LIMIT_GRID_TEXT &&
+	       !(s->careful & ~(uint32_t)CAREFUL_PROFILE);
+}
+
+/* The session that all arrays are of, if loops may go to a device of it; else NULL. */
 static struct braze_session *session_for(const struct braze_kernel *k, const braze_kernel_arg *args)
 {
 	const struct lang_program *p = k->program;
@@ -48,8 +58,7 @@ static struct braze_session *session_for(const struct braze_kernel *k, const bra
 
 	for (unsigned i = 0; i < p->nparam && !s; i++)
 		s = p->param[i].rank && args[i].array ? args[i].array->session : NULL;
-	if (!s || !s->on_gpu || s->minor < MINOR_GRID || s->forked || !is_wanted() ||
-	    k->length >= LIMIT_GRID_TEXT || s->careful & ~(uint32_t)CAREFUL_PROFILE)
+	if (!s || !may_go(s, k))
 		return NULL;
 	for (unsigned i = 0; i < p->nparam; i++)
 		if (p->param[i].rank && !is_fit(&p->param[i], args[i].array, s))
@@ -62,6 +71,7 @@ static struct braze_session *session_for(const struct braze_kernel *k, const bra
 struct sending {
 	struct braze_kernel *kernel;
 	struct braze_session *session;
+	const struct gpu_rates *rates; /* NULL: the session names a device */
 	unsigned narray;
 	struct braze_array *of[LANG_PARAMS]; /* by the program's numbers of arrays */
 	struct lang_array array[LANG_PARAMS];
@@ -229,20 +239,40 @@ static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 	return fine;
 }
 
-static void explain(const struct sending *x, const struct lang_afar *a, bool sent)
+static void explain(const struct sending *x, const struct lang_afar *a, bool may, bool sent)
 {
 	struct braze_kernel *k = x->kernel;
 
-	if (!sent)
+	if (!may)
 		snprintf(k->afar, sizeof k->afar, "not on the GPU: line %u: %s\n", a->line,
 			 *a->why ? a->why
 				 : "the daemon does not take so many arrays, lengths or loops");
-	else
+	else if (!x->rates)
 		snprintf(k->afar, sizeof k->afar, "on the GPU: %u loops, whose turns are threads\n",
 			 a->n);
 	/* Else the run here tells, with this line. */
 	if (sent)
 		kernel_explain(k, x->array, x->scalar);
+}
+
+/* All of the list.  What the loops have read and left is there from then on. */
+static enum status record_all(struct sending *x, const struct lang_afar *a, struct err *err)
+{
+	enum status st = OK;
+
+	for (unsigned k = 0; k < a->n && !st; k++)
+		st = record(x, a, &a->launch[k], err);
+	for (unsigned n = 0; n < x->narray; n++)
+		x->of[n]->buf->there = x->of[n]->buf->version;
+	return st;
+}
+
+static bool is_sent(const struct sending *x, const struct lang_afar *a)
+{
+	if (!x->rates || kernel_place(x->kernel, x->rates, a, x->of, x->narray))
+		return true;
+	kernel_place_stays(x->kernel, kernel_place_work(a));
+	return false;
 }
 
 static int send(int *sent, braze_scalar *results, struct sending *x, braze_error *error)
@@ -251,18 +281,50 @@ static int send(int *sent, braze_scalar *results, struct sending *x, braze_error
 	union lang_reg made[LANG_PARAMS];
 	struct lang_afar a;
 	enum status st = OK;
+	bool may = false;
 
 	if (!lang_afar_of(&a, &x->kernel->looks, x->kernel->linked, x->array, x->scalar, made))
 		st = err_set(err_of(error), E_NOMEM, "no memory to look at a kernel's loops");
-	*sent = !st && !*a.why && is_takeable(x, &a);
+	may = !st && !*a.why && is_takeable(x, &a);
+	*sent = may && is_sent(x, &a);
 	if (kernel_explains() && !st)
-		explain(x, &a, *sent);
-	for (unsigned k = 0; k < a.n && *sent && !st; k++)
-		st = record(x, &a, &a.launch[k], err_of(error));
+		explain(x, &a, may, *sent);
+	if (*sent)
+		st = record_all(x, &a, err_of(error));
 	for (unsigned i = 0; i < p->nresult && *sent; i++)
 		results[i] = kernel_number(&made[i], p->param[p->nparam + i].type);
 	lang_afar_free(&a);
 	return (int)st;
+}
+
+static int go(int *sent, braze_scalar *results, struct sending *x, const braze_kernel_arg *args,
+	      braze_error *error)
+{
+	int rc = take(x, args, error);
+
+	return rc ? rc : send(sent, results, x, error);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* A look at a call whose device nobody has named, unless there is no GPU. */
+static int weigh(int *sent, braze_scalar *results, struct sending *x, const braze_kernel_arg *args,
+		 braze_error *error)
+{
+	int64_t begun = now_us();
+	int rc = offer_rates(&x->rates, x->session, err_of(error));
+
+	if (x->rates)
+		rc = go(sent, results, x, args, error);
+	if (!*sent)
+		kernel_place_looked(x->kernel, now_us() - begun);
+	return rc;
 }
 
 int braze_kernel_send(int *sent, braze_scalar *results, braze_kernel *k, int nargs,
@@ -278,9 +340,8 @@ int braze_kernel_send(int *sent, braze_scalar *results, braze_kernel *k, int nar
 	lock_take(s);
 	rc = (int)array_usable(s, err_of(error));
 	if (!rc)
-		rc = take(&x, args, error);
-	if (!rc)
-		rc = send(sent, results, &x, error);
+		rc = s->on_gpu ? go(sent, results, &x, args, error)
+			       : weigh(sent, results, &x, args, error);
 	lock_give(s);
 	atomic_store_explicit(&k->sending, false, memory_order_release);
 	return rc;

@@ -396,6 +396,8 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	s->ndevice = fresh->ndevice;
 	s->minor = fresh->minor;
 	memset(s->offers, 0, sizeof(s->offers));
+	s->rates_ms = 0;
+	s->rates.astray = 0;
 	s->connection = fresh->connection;
 	s->ngrid = 0;
 	memcpy(s->device_name, fresh->device_name, sizeof(s->device_name));

@@ -228,6 +228,20 @@ static uint8_t offers_of(const Braze__Wire__Offered *o)
 	return (uint8_t)((o->fourier ? OFFER_FOURIER : 0) | (o->factors ? OFFER_FACTORS : 0));
 }
 
+static struct gpu_rates rates_of(const Braze__Wire__Offered *o)
+{
+	struct gpu_rates r = {.units = o->units,
+			      .double_ratio = o->double_ratio,
+			      .memory_rate = o->memory_rate,
+			      .upload_rate = o->upload_rate,
+			      .download_rate = o->download_rate,
+			      .capacity = o->capacity,
+			      .astray = o->astray};
+
+	snprintf(r.name, sizeof r.name, "%s", o->name);
+	return r;
+}
+
 /* Answers about arrays of several sessions. */
 static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 {
@@ -245,6 +259,7 @@ static void deliver_shared(struct braze_session *s, const Braze__Wire__Reply *r)
 		f->starting = r->offered->starting;
 		f->usable = r->offered->usable;
 		f->offers = offers_of(r->offered);
+		f->rates = rates_of(r->offered);
 		ticket_answer(f, NULL);
 	}
 	if (r->exported && (f = ticket_find(s, r->exported->ticket)) && f->kind == TICKET_EXPORT &&

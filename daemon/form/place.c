@@ -20,6 +20,12 @@
 #define COPY_US	   10.0
 #define RUN_US	   30.0 /* until it has begun, and until its end is known */
 #define COMPILE_US 100000.0
+
+/* Of loops of kernels: a thread beside a core; bytes that an instruction touches, at most and in
+ * the mean; the part of a device's memory that one call may have. */
+#define THREAD_LOSS 10.0
+#define WORK_BYTES  4.0
+#define LOOPS_SHARE 0.5
 /* What is read for the second time is expected to be read so many times more, from the
  * device if it is there once. */
 #define READ_AGAIN 16.0
@@ -84,6 +90,58 @@ double place_cpu_us(const struct place_facts *f, const struct place_device *d)
 	return f->cpu_us + fetch_us(f, d);
 }
 
+/* ---- Loops of kernels ---- */
+
+double place_work_us(const struct place_call *c)
+{
+	double us = c->work_us * c->threads;
+
+	return us > PLACE_WORK_US ? us : PLACE_WORK_US;
+}
+
+double place_loop_us(const struct place_loop *l, const struct place_device *d, double work_us)
+{
+	double most = l->work * WORK_BYTES;
+	double bytes = (l->touched_bytes < most ? l->touched_bytes : most) / d->memory_bytes_us;
+	double gain = l->turns / THREAD_LOSS;
+	double math = l->work * work_us;
+
+	math /= gain < d->math_gain ? gain : d->math_gain;
+	if (l->doubles)
+		math *= d->double_loss;
+	return LAUNCH_US + (bytes > math ? bytes : math);
+}
+
+/* Before a run was measured it is assumed to take no longer than the last one, whose arguments may
+ * have been others: what is too little here is measured, what is too much never is. */
+static double here_us(const struct place_call *c)
+{
+	double us = c->work * PLACE_WORK_US / c->threads;
+
+	if (c->work_us > 0)
+		return c->work * c->work_us;
+	return c->last_us < us ? c->last_us : us;
+}
+
+enum place_verdict place_loops(double *here, double *there, const struct place_call *c,
+			       const struct place_device *d)
+{
+	double turn_us = c->turn_work * place_work_us(c) * THREAD_LOSS;
+
+	*here = here_us(c) + c->fetch_bytes / d->down_bytes_us;
+	*there = RUN_US + c->up_bytes / d->up_bytes_us + c->down_bytes / d->down_bytes_us +
+		 c->loops_us;
+	if (c->spent_us < PLACE_LOOPS_US)
+		return PLACE_LOOPS_SOON;
+	if (c->whole_bytes > c->capacity * LOOPS_SHARE)
+		return PLACE_LOOPS_ROOM;
+	if (turn_us > PLACE_TURN_US)
+		return PLACE_LOOPS_LONG;
+	return *here >= PLACE_LOOPS_GAIN * *there ? PLACE_LOOPS_THERE : PLACE_LOOPS_HERE;
+}
+
+/* ---- The choice ---- */
+
 static void say(struct place *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Append to the reason. */
@@ -123,6 +181,17 @@ static void decide(struct place *p, const struct place_facts *f, const struct pl
 	    p->device_us, d->name,
 	    (double)(f->upload_bytes + f->download_bytes + f->peer_bytes) * 1e-6, f->launches,
 	    p->cpu_us, waits ? "; its kernels are compiled meanwhile" : "");
+}
+
+uint8_t place_send(struct place *p, const struct place_facts *f, const struct place_device *d)
+{
+	begin(p, PLACE_FINAL, d->number);
+	p->first = d->number;
+	p->other = PLACE_CPU;
+	p->text[0] = 0;
+	say(p, "loops that their client sent there (%.1f MB to move, %u launches)",
+	    (double)(f->upload_bytes + f->download_bytes + f->peer_bytes) * 1e-6, f->launches);
+	return p->device;
 }
 
 uint8_t place_choose(struct place *p, const struct place_facts *f, const struct place_device *d)

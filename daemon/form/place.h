@@ -63,6 +63,57 @@ struct place_step {
 };
 double place_step_us(const struct place_step *s, const struct place_device *d);
 
+/* ---- Loops of kernels, which their client does unless a GPU is much better ---- */
+
+/* An instruction of one, on one core, until a run was measured. */
+#define PLACE_WORK_US 0.0005
+/* Before so long was spent on a kernel nobody waits for its code for a GPU. */
+#define PLACE_LOOPS_US 200000.0
+/* A device must be so much better: what its steps take is not measured. */
+#define PLACE_LOOPS_GAIN 2.0
+/* A turn that a thread takes longer for stays here: what takes seconds is taken to hang. */
+#define PLACE_TURN_US 20000.0
+
+/* One loop as a step of a device. */
+struct place_loop {
+	double work, turns;   /* instructions; turns that are threads' */
+	double touched_bytes; /* of the arrays that it goes through, at most */
+	bool doubles;
+};
+
+/* A call of a kernel: all its loops. */
+struct place_call {
+	double work;	    /* instructions, of all loops together */
+	double turn_work;   /* of the longest turn */
+	double work_us;	    /* an instruction on all threads, as measured; 0: it was not */
+	double last_us;	    /* of the last run, of whatever arguments; where nothing was measured */
+	double spent_us;    /* of all runs, so far */
+	uint32_t threads;   /* that the loops have here */
+	uint32_t launches;  /* of the device */
+	double up_bytes;    /* to the device, that are not there */
+	double down_bytes;  /* from it, that are wanted here afterwards */
+	double fetch_bytes; /* from it, if the call is done here */
+	double whole_bytes; /* that must be there at once, ... */
+	double capacity;    /* ... and what the device has for them */
+	double loops_us;    /* place_loop_us of them all */
+};
+
+/* A call's instruction on one core: as measured, at least PLACE_WORK_US. */
+double place_work_us(const struct place_call *c);
+/* A loop on the device, whose instructions take so long on a core. */
+double place_loop_us(const struct place_loop *l, const struct place_device *d, double work_us);
+
+enum place_verdict {
+	PLACE_LOOPS_THERE,
+	PLACE_LOOPS_SOON, /* too little was spent on the kernel so far */
+	PLACE_LOOPS_ROOM, /* the device has none */
+	PLACE_LOOPS_LONG, /* turns take long */
+	PLACE_LOOPS_HERE  /* this is not so much slower */
+};
+/* Where the call goes; *here, *there: what it takes, in microseconds. */
+enum place_verdict place_loops(double *here, double *there, const struct place_call *c,
+			       const struct place_device *d);
+
 /* What a run on the device would take beside one on the CPU. */
 struct place_facts {
 	enum place_case where;
@@ -106,6 +157,8 @@ double place_device_us(const struct place_facts *f, const struct place_device *d
 double place_cpu_us(const struct place_facts *f, const struct place_device *d);
 /* Choose for this run: PLACE_CPU or d->number. */
 uint8_t place_choose(struct place *p, const struct place_facts *f, const struct place_device *d);
+/* With loops of kernels, which their client has sent to the device, it goes there. */
+uint8_t place_send(struct place *p, const struct place_facts *f, const struct place_device *d);
 /* A run that was chosen has kept its device's worker busy for so long. */
 void place_measured(struct place *p, double us, uint8_t device, const char *name);
 /* It cannot run on the device, and why; for_good: nor later. */

@@ -204,6 +204,14 @@ void reply_offered(struct conn *c, uint64_t ticket, const struct reply_offer *o)
 	m.usable = o->usable;
 	m.fourier = o->fourier;
 	m.factors = o->factors;
+	m.units = o->units;
+	m.double_ratio = o->double_ratio;
+	m.memory_rate = o->memory_rate;
+	m.upload_rate = o->upload_rate;
+	m.download_rate = o->download_rate;
+	m.capacity = o->capacity;
+	m.name = (char *)(o->units ? o->name : "");
+	m.astray = o->astray;
 	r.offered = &m;
 	send_reply(c, &r, -1);
 }

@@ -30,6 +30,10 @@ void reply_opened(struct conn *c, uint64_t ticket, uint64_t version, const struc
 struct reply_offer {
 	bool starting, usable; /* as Offered says */
 	bool fourier, factors; /* what it has a library for */
+	/* Of a GPU, as Offered says; units 0: of none. */
+	uint32_t units, double_ratio;
+	uint64_t memory_rate, upload_rate, download_rate, capacity, astray;
+	const char *name;
 };
 void reply_offered(struct conn *c, uint64_t ticket, const struct reply_offer *o);
 /* bytes 0: there is no descriptor; device "": the value lies on none. */

@@ -77,7 +77,7 @@ static const struct fields nested_fields[18] = {
 	[13] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, VARINT}},
 	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
 	[15] = {7, {0, VARINT, FIXED32, FIXED32, VARINT, LENGTH, LENGTH, VARINT}},
-	[16] = {2, {0, VARINT, VARINT}},
+	[16] = {3, {0, VARINT, VARINT, VARINT}},
 	[17] = {6, {0, VARINT, LENGTH, VARINT, VARINT, VARINT, VARINT}},
 };
 
@@ -151,6 +151,7 @@ static void fill_questions(struct request *out, const Braze__Wire__Request *r)
 		out->has_offer = true;
 		out->offer.ticket = r->offer->ticket;
 		out->offer.device = r->offer->device;
+		out->offer.rates = r->offer->rates;
 	}
 	if (r->about) {
 		out->has_about = true;

@@ -87,6 +87,7 @@ struct request {
 	struct {
 		uint64_t ticket;
 		uint32_t device;
+		bool rates;
 	} offer;
 	struct {
 		uint32_t number;

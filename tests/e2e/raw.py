@@ -192,8 +192,8 @@ def export(ticket, array, room=0, dtype=0, shape=(), device="", look=0):
                   + column(5, "q", shape) + nested(6, device.encode()) + number(7, look))
 
 
-def offer(ticket, device):
-    return nested(16, number(1, ticket) + number(2, device))
+def offer(ticket, device, rates=0):
+    return nested(16, number(1, ticket) + number(2, device) + (number(3, rates) if rates else b""))
 
 
 def grid(number_, text, range_, levels=1, fast=0, only=0):

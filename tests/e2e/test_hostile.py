@@ -344,9 +344,10 @@ def test_the_processor_offers_nothing_besides(siege):
     """Nor does a choice by cost; who asks twice is told twice."""
     with Raw(siege.daemon.socket) as c:
         for device in (0, 1, 2):
-            c.request(raw.offer(7, device))
-            told = c.receive()
-            assert (told.kind, told.ticket, told.fields) == ("offered", 7, {1: [7], 3: [1]})
+            for rates in (0, 1):
+                c.request(raw.offer(7, device, rates))
+                told = c.receive()
+                assert (told.kind, told.ticket, told.fields) == ("offered", 7, {1: [7], 3: [1]})
 
 
 def test_explanations_come_in_any_state_and_have_a_bound(siege):

@@ -73,10 +73,14 @@ Test(decode, every_truncation_is_refused_or_harmless)
 Test(decode, offers_are_asked_of_a_device)
 {
 	const uint8_t asked[] = {0x08, 5, 0x82, 0x01, 4, 0x08, 7, 0x10, 2};
-	const uint8_t more[] = {0x08, 5, 0x82, 0x01, 6, 0x08, 7, 0x10, 2, 0x18, 1};
+	const uint8_t rates[] = {0x08, 5, 0x82, 0x01, 6, 0x08, 7, 0x10, 2, 0x18, 1};
+	const uint8_t more[] = {0x08, 5, 0x82, 0x01, 6, 0x08, 7, 0x10, 2, 0x20, 1};
 
 	cr_assert_eq(decode_request(&r, d, asked, sizeof asked, &err), OK, "%s", err.text);
 	cr_assert(r.has_offer && r.offer.ticket == 7 && r.offer.device == 2);
+	cr_assert_not(r.offer.rates);
+	cr_assert_eq(decode_request(&r, d, rates, sizeof rates, &err), OK, "%s", err.text);
+	cr_assert(r.has_offer && r.offer.device == 2 && r.offer.rates);
 	cr_assert_eq(decode_request(&r, d, more, sizeof more, &err), E_PROTOCOL);
 }
 

@@ -297,3 +297,12 @@ def exchange(x, y):
         t = x[i]
         x[i] = y[i]
         y[i] = t
+
+
+@braze.jit
+def grind(x, y, turns):
+    for i in range(len(x)):
+        v = x[i]
+        for _ in range(turns):
+            v = v * 0.999 + 0.25 * x[i]
+        y[i] = v
