@@ -159,7 +159,8 @@ enum status apart_ship(struct braze_array *a, struct err *err)
 	pthread_mutex_lock(&s->sock);
 	atomic_store(&b->offset, offset);
 	pthread_mutex_unlock(&s->sock);
-	b->flags = (b->flags & BUF_READONLY) | BUF_FRESH | (whole ? 0 : BUF_VIEWS | BUF_ROOT);
+	b->flags = (b->flags & (BUF_READONLY | BUF_LOOPS)) | BUF_FRESH |
+		   (whole ? 0 : BUF_VIEWS | BUF_ROOT);
 	b->handles = NULL;
 	/* Others' memory has no limit, so it is not kept beside the copy: whoever reads it holds
 	 * it. */

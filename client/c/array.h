@@ -63,11 +63,19 @@ static inline struct buffer *array_take_buffer(struct braze_session *s, uint64_t
 	b->refs = 1;
 	b->flags = 0;
 	b->version = 1;
-	b->uses = 0;
-	b->there = 0;
 	atomic_store_explicit(&b->stored, 0, memory_order_relaxed);
 	b->bytes = bytes;
 	return b;
+}
+
+/* Before `uses` and `there` are looked at: from its first loop on they are this buffer's. */
+static inline void array_begin_loops(struct buffer *b)
+{
+	if (b->flags & BUF_LOOPS)
+		return;
+	b->flags |= BUF_LOOPS;
+	b->uses = 0;
+	b->there = 0;
 }
 
 /* Where element [0,...,0] lies; of a stored value. */

@@ -56,7 +56,8 @@ enum buffer_flags {
 	BUF_MADE = 1024,    /* pending, but only a creation */
 	BUF_TOUCHED = 2048, /* pending: stored or made, and small writes since */
 	BUF_RUN = 4096,	    /* pending, and `run` small writes were recorded in a row */
-	BUF_REGION = 8192   /* version `kept` lies beside the arena: in `map`, at `at` (region.h) */
+	BUF_REGION = 8192,  /* version `kept` lies beside the arena: in `map`, at `at` (region.h) */
+	BUF_LOOPS = 16384   /* `uses` and `there` are known */
 };
 /* What the next use ends. */
 #define BUF_ENDS (BUF_HOST | BUF_FRESH | BUF_FENCING | BUF_ASKED | BUF_MADE | BUF_TOUCHED | BUF_RUN)
@@ -107,8 +108,8 @@ struct buffer {
 	uint32_t unnamed;    /* ... and how many handles have none */
 	uint32_t run;	     /* BUF_RUN */
 	uint8_t why;	     /* enum why */
-	uint8_t uses;	     /* by loops that might have been a GPU's (kernel_place.c) */
-	uint64_t there;	     /* version that a loop on a GPU has read or left; 0: none */
+	uint8_t uses;	     /* BUF_LOOPS: by loops that might have been a GPU's (kernel_place.c) */
+	uint64_t there;	     /* BUF_LOOPS: version that a loop on a GPU has read or left; 0: none */
 	uint64_t asked;	     /* BUF_ASKED */
 	struct mapping *map; /* of an earlier connection or a region, NULL for none; */
 	uint8_t *at;	     /* version `kept` lies in it, here */

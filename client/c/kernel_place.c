@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "future.h"
 #include "team.h"
 
@@ -76,6 +77,8 @@ void kernel_place_ran(struct braze_kernel *k, int64_t us)
 static void moves(struct place_call *c, const struct braze_array *a, bool written)
 {
 	struct buffer *b = a->buf;
+
+	array_begin_loops(b);
 	bool apart = b->flags & BUF_APART, host = apart || future_stored(a);
 	bool there = !apart && b->there && (b->there == b->version || !host);
 	double bytes = (double)b->bytes, again = b->there || !b->uses ? 1 : b->uses;

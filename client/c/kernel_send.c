@@ -262,8 +262,10 @@ static enum status record_all(struct sending *x, const struct lang_afar *a, stru
 
 	for (unsigned k = 0; k < a->n && !st; k++)
 		st = record(x, a, &a->launch[k], err);
-	for (unsigned n = 0; n < x->narray; n++)
+	for (unsigned n = 0; n < x->narray; n++) {
+		array_begin_loops(x->of[n]->buf);
 		x->of[n]->buf->there = x->of[n]->buf->version;
+	}
 	return st;
 }
 

@@ -75,7 +75,6 @@ static void lose_buffer(struct braze_array *a)
 	if (b->flags & BUF_ROOT)
 		s->free_ids[s->nfree_ids++] = b->root;
 	b->flags = (b->flags & BUF_READONLY) | BUF_APART;
-	b->there = 0;
 	if (b->map && b->kept == b->version)
 		return;
 	mapping_drop(b->map);

@@ -238,7 +238,7 @@ static struct gpu_rates rates_of(const Braze__Wire__Offered *o)
 			      .capacity = o->capacity,
 			      .astray = o->astray};
 
-	snprintf(r.name, sizeof r.name, "%s", o->name);
+	snprintf(r.name, sizeof r.name, "%s", o->device);
 	return r;
 }
 

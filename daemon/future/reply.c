@@ -210,7 +210,7 @@ void reply_offered(struct conn *c, uint64_t ticket, const struct reply_offer *o)
 	m.upload_rate = o->upload_rate;
 	m.download_rate = o->download_rate;
 	m.capacity = o->capacity;
-	m.name = (char *)(o->units ? o->name : "");
+	m.device = (char *)(o->units ? o->name : "");
 	m.astray = o->astray;
 	r.offered = &m;
 	send_reply(c, &r, -1);

@@ -29,6 +29,7 @@ static void begin(void)
 		buffer[i].version = 1;
 		buffer[i].stored = 1;
 		buffer[i].bytes = BYTES;
+		buffer[i].flags = BUF_LOOPS;
 		array[i].buf = &buffer[i];
 		array[i].session = &session;
 		array[i].count = BYTES / 4;
@@ -164,8 +165,26 @@ Test(client_place, arrays_that_are_there_are_not_copied)
 	buffer[0].version = 3;
 	costs_about(THERE + COPY - COPY / 2, 16);
 	/* What is of another connection is nowhere but here. */
-	buffer[0].flags = BUF_APART;
+	buffer[0].flags |= BUF_APART;
 	costs_about(THERE + 2 * COPY, 16);
+}
+
+/* Buffers are used again for other arrays. */
+Test(client_place, what_was_known_of_an_earlier_array_does_not_count)
+{
+	for (int i = 0; i < 2; i++) {
+		buffer[i].flags = 0;
+		buffer[i].uses = 16;
+		buffer[i].there = 1;
+	}
+	costs(THERE + 3 * COPY);
+	for (int i = 0; i < 2; i++) {
+		cr_expect(buffer[i].flags & BUF_LOOPS);
+		cr_expect_eq(buffer[i].uses, 1);
+		cr_expect_eq(buffer[i].there, 0);
+		buffer[i].flags = 0;
+	}
+	costs_more_than(THERE + 3 * COPY);
 }
 
 Test(client_place, views_of_one_buffer_count_once)
