@@ -443,7 +443,8 @@ struct some_sums {
 	bool row;
 };
 
-#define SUMS_GRAIN 16 /* results that a thread has beside each other */
+#define SUMS_GRAIN  16 /* results that a thread has beside each other */
+#define FEW_COLUMNS 16 /* at once, about */
 
 /* Results [lo, hi) of the matrix's rows or columns; of a stack all. */
 static void sum_some(void *data, int64_t lo, int64_t hi)
@@ -467,6 +468,18 @@ static void sum_some(void *data, int64_t lo, int64_t hi)
 		(p->batches ? p->results : hi - lo) - done);
 }
 
+/* Is the vector packed first?  Columns are gone down some at a time, each time with all of it: where
+ * its elements lie apart, with a line for each. */
+static bool is_packed(const struct product_near *p, enum sums how, bool row)
+{
+	const int64_t *dim = p->domain.dim + p->batches, bytes = dtype_row(p->type)->bytes;
+
+	if (how == COLUMNS)
+		return !p->batches && p->stride[!row][2] != bytes && dim[row] > FEW_COLUMNS &&
+		       dim[2] * bytes <= (int64_t)sizeof p->s->near->scratch->strip;
+	return how == PACKED_DOTS || how == PACKED_PAIR;
+}
+
 static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 {
 	struct some_sums s = {p, out, .how = how, .row = row};
@@ -474,7 +487,7 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 	unsigned mode = near_enter();
 
 	s.at = (struct place){{array_address(p->in[0]), array_address(p->in[1])}, {0}};
-	if (how == PACKED_DOTS || how == PACKED_PAIR)
+	if (is_packed(p, how, row))
 		pack(p, &s.at, !row, 0);
 	if (how == PACKED_PAIR)
 		pack(p, &s.at, row, 1);
