@@ -468,8 +468,8 @@ static void sum_some(void *data, int64_t lo, int64_t hi)
 		(p->batches ? p->results : hi - lo) - done);
 }
 
-/* Is the vector packed first?  Columns are gone down some at a time, each time with all of it: where
- * its elements lie apart, with a line for each. */
+/* Is the vector packed first?  Columns are gone down some at a time, each time with all of it:
+ * where its elements lie apart, with a line for each. */
 static bool is_packed(const struct product_near *p, enum sums how, bool row)
 {
 	const int64_t *dim = p->domain.dim + p->batches, bytes = dtype_row(p->type)->bytes;
