@@ -483,19 +483,11 @@ struct device *choose_gpu(const struct session *s)
 
 /* ---- The choice ---- */
 
-/* Has it loops of kernels?  Who leaves the choice to the daemon does them himself unless a GPU is
- * much better (kernel_place.c), since the processor's worker has no code for them. */
-static bool has_loops(const struct plan *plan)
-{
-	for (uint32_t i = 0; i < plan->nstep; i++)
-		if (plan->step[i].grid)
-			return true;
-	return false;
-}
-
+/* Who leaves the choice to the daemon does loops of kernels himself unless a GPU is much better
+ * (kernel_place.c), since the processor's worker has no code for them. */
 static struct device *gone_astray(struct job *j)
 {
-	j->session->astray += has_loops(j->run.plan);
+	j->session->astray += j->run.plan->grids;
 	return cpu(j->session->d);
 }
 
@@ -529,7 +521,7 @@ static struct device *by_cost(struct job *j)
 	if (p->state == PLACE_FINAL)
 		return other;
 	plan_facts(&c.facts, j, other, &c.like);
-	if (has_loops(j->run.plan)) {
+	if (j->run.plan->grids) {
 		place_send(p, &c.facts, &c.like);
 		return other;
 	}

@@ -70,11 +70,12 @@ static void note_origin(struct kernel *k, const struct session *s)
 }
 
 /* The loop of a kernel that a step does: some session has it still. */
-static void install_grid(const struct brazed *d, struct plan_step *s)
+static void install_grid(const struct brazed *d, struct plan *plan, struct plan_step *s)
 {
 	struct grid *g = s->call->grid ? grid_table_find(d->grids, s->call->grid) : NULL;
 
 	s->grid = g ? grid_ref(g) : NULL;
+	plan->grids |= g != NULL;
 }
 
 /* A new plan: find its kernels, remember it. */
@@ -90,7 +91,7 @@ static void install_plan(struct session *s, const struct part *part, struct plan
 		if (plan->step[i].kind == STEP_CALL) {
 			plan->step[i].kernel[0] =
 				cache_get_call(d->cache, plan->step[i].call, 0, s->id);
-			install_grid(d, &plan->step[i]);
+			install_grid(d, plan, &plan->step[i]);
 		}
 		if (plan->step[i].kind != STEP_KERNEL)
 			continue;

@@ -46,7 +46,7 @@ int kernel_scalar(union lang_reg *out, const struct lang_param *p, const braze_k
 		  braze_error *error);
 /* A register as braze.h has numbers. */
 braze_scalar kernel_number(const union lang_reg *r, unsigned type);
-/* offer.c: the GPU that a choice by cost is about, asked for now and then; NULL: there is none, or
+/* offer.c: the GPU that a choice by cost is about, asked for once a second; NULL: there is none, or
  * what was sent there lately came astray.  Recorder lock held, but not meanwhile.
  * BRAZE_E_INTERRUPTED is the only error. */
 int offer_rates(const struct gpu_rates **out, struct braze_session *s, struct err *err);

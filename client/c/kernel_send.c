@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "array.h"
+#include "base/clock.h"
 #include "kernel_place.h"
 #include "lang/lang_order.h"
 #include "lock.h"
@@ -307,25 +307,17 @@ static int go(int *sent, braze_scalar *results, struct sending *x, const braze_k
 	return rc ? rc : send(sent, results, x, error);
 }
 
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* A look at a call whose device nobody has named, unless there is no GPU. */
 static int weigh(int *sent, braze_scalar *results, struct sending *x, const braze_kernel_arg *args,
 		 braze_error *error)
 {
-	int64_t begun = now_us();
+	int64_t begun = clock_us();
 	int rc = offer_rates(&x->rates, x->session, err_of(error));
 
 	if (x->rates)
 		rc = go(sent, results, x, args, error);
 	if (!*sent)
-		kernel_place_looked(x->kernel, now_us() - begun);
+		kernel_place_looked(x->kernel, clock_us() - begun);
 	return rc;
 }
 

@@ -78,44 +78,11 @@ static void lay_rest(struct take *t, const struct places *p, const struct view *
 	}
 }
 
-static bool joins(const struct points *l, const int64_t (*stride)[LIMIT_NDIM], int i,
-		  int64_t extent)
-{
-	for (int k = 0; k < l->naxes; k++)
-		if (l->step[k][l->w.n - 1] != extent * stride[k][i])
-			return false;
-	return l->w.n > 0;
-}
-
-static void lay_points(struct points *l, const struct shape *spread,
-		       const int64_t (*stride)[LIMIT_NDIM])
-{
-	l->w.n = 0;
-	for (int i = 0; i < spread->ndim; i++) {
-		int64_t extent = spread->dim[i];
-
-		if (extent == 1)
-			continue;
-		if (l->w.n && joins(l, stride, i, extent))
-			extent *= l->w.extent[--l->w.n];
-		l->w.extent[l->w.n] = extent;
-		for (int k = 0; k < l->naxes; k++)
-			l->step[k][l->w.n] = stride[k][i];
-		l->w.n++;
-	}
-	if (l->w.n)
-		return;
-	l->w.n = 1;
-	l->w.extent[0] = 1;
-	for (int k = 0; k < l->naxes; k++)
-		l->step[k][0] = 0;
-}
-
 /* The places as loops over them; false: they do not fit each other. */
 static bool read_points(struct points *l, const struct places *p)
 {
-	int64_t stride[LIMIT_NDIM][LIMIT_NDIM];
-	struct view v;
+	const int64_t *stride[LIMIT_NDIM];
+	struct view v[LIMIT_NDIM];
 
 	l->naxes = 0;
 	for (int k = 0; k < p->n; k++) {
@@ -123,16 +90,15 @@ static bool read_points(struct points *l, const struct places *p)
 
 		if (!x)
 			continue;
-		if (view_broadcast(&v, &x->view, &p->spread, NULL))
+		if (view_broadcast(&v[l->naxes], &x->view, &p->spread, NULL))
 			return false;
-		for (int i = 0; i < p->spread.ndim; i++)
-			stride[l->naxes][i] = p->spread.dim[i] == 1 ? 0 : v.stride[i];
+		stride[l->naxes] = v[l->naxes].stride;
 		l->axis[l->naxes++] = (struct scatter_axis){.at = array_address(x),
 							    .dtype = x->view.dtype,
 							    .extent = places_extent(p, k),
 							    .step = places_stride(p, k)};
 	}
-	lay_points(l, &p->spread, (const int64_t(*)[LIMIT_NDIM])stride);
+	points_lay(l, &p->spread, stride, NULL, NULL);
 	return true;
 }
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "array.h"
+#include "base/clock.h"
 #include "kernel.h"
 #include "lock.h"
 #include "ticket.h"
@@ -12,24 +13,16 @@
 #define RATES_MS 1000 /* for so long what was told of a GPU is believed */
 #define STRAYS	 9
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* What went to the GPU by our choice, and was done by the daemon's CPU, which has no code for it,
  * is to be rare: each time we wait twice as long until the next one. */
 static void take_rates(struct braze_session *s, const struct gpu_rates *rates)
 {
 	if (rates->astray > s->rates.astray) {
 		s->strays += s->strays < STRAYS;
-		s->here_ms = now_ms() + (1000 << s->strays);
+		s->here_ms = clock_ms() + (1000 << s->strays);
 	}
 	s->rates = *rates;
-	s->rates_ms = now_ms();
+	s->rates_ms = clock_ms();
 }
 
 /* One question; *starting: its answer is not known yet.  A device that cannot be used now may be
@@ -104,13 +97,13 @@ int offer_rates(const struct gpu_rates **out, struct braze_session *s, struct er
 	*out = NULL;
 	if (s->minor < MINOR_RATES || s->ndevice < 2)
 		return OK;
-	if (!s->rates_ms || now_ms() - s->rates_ms >= RATES_MS)
+	if (!s->rates_ms || clock_ms() - s->rates_ms >= RATES_MS)
 		st = ask(&starting, &offers, s, true, check, s->owner.data, &own);
 	if (st == BRAZE_E_INTERRUPTED && err)
 		*err = own;
 	if (st)
 		return st == BRAZE_E_INTERRUPTED ? st : OK;
-	if (s->rates.units && now_ms() >= s->here_ms)
+	if (s->rates.units && clock_ms() >= s->here_ms)
 		*out = &s->rates;
 	return OK;
 }

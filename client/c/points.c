@@ -2,6 +2,43 @@
 /* client/c/points.c - places along the loops over them. */
 #include "points.h"
 
+static bool joins(const struct points *p, const int64_t *const *stride, int i, int64_t extent)
+{
+	for (int k = 0; k < p->naxes; k++)
+		if (p->step[k][p->w.n - 1] != extent * stride[k][i])
+			return false;
+	return true;
+}
+
+void points_lay(struct points *p, const struct shape *spread, const int64_t *const *stride,
+		const int64_t *from, int64_t *along)
+{
+	p->w.n = 0;
+	for (int i = 0; i < spread->ndim; i++) {
+		int64_t extent = spread->dim[i];
+
+		if (extent == 1)
+			continue;
+		if (p->w.n && joins(p, stride, i, extent) &&
+		    (!from || along[p->w.n - 1] == extent * from[i]))
+			extent *= p->w.extent[--p->w.n];
+		p->w.extent[p->w.n] = extent;
+		for (int k = 0; k < p->naxes; k++)
+			p->step[k][p->w.n] = stride[k][i];
+		if (from)
+			along[p->w.n] = from[i];
+		p->w.n++;
+	}
+	if (p->w.n)
+		return;
+	p->w.n = 1;
+	p->w.extent[0] = 1;
+	for (int k = 0; k < p->naxes; k++)
+		p->step[k][0] = 0;
+	if (from)
+		along[0] = 0;
+}
+
 int64_t points_count(const struct points *p)
 {
 	int64_t n = 1;

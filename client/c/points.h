@@ -16,6 +16,11 @@ struct points {
 	int64_t step[LIMIT_NDIM][LIMIT_NDIM]; /* of each through the loops, in bytes */
 };
 
+/* The loops over `spread`, through which the axes' arrays of places, and what lies at `from` if
+ * that is not NULL, step by stride[axis] and `from`; axes that all of them step through as through
+ * one are joined.  along: the steps of `from` through the loops.  naxes is known. */
+void points_lay(struct points *p, const struct shape *spread, const int64_t *const *stride,
+		const int64_t *from, int64_t *along);
 /* How many places there are. */
 int64_t points_count(const struct points *p);
 /* The k-th array's places are all inside, each asked once however it is stretched: NULL, and its

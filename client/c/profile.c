@@ -3,8 +3,8 @@
 #include "profile.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "lock.h"
 #include "near.h"
 #include "watch.h"
@@ -18,14 +18,6 @@
 #define BRIEF_NS    20000 /* a longer one is told at once */
 #define LOOKS	    128	  /* ... if it lasts as long as so many looks where the program is */
 #define WORK_NS	    10	  /* of predicted work */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A number from 1 to 2 * every - 1. */
 static uint32_t interval(struct profile *p, uint32_t every)
@@ -96,7 +88,7 @@ static void tell(struct braze_session *s, uint64_t now)
 	p->tell(p->data, &p->tick);
 	p->tick = (struct braze_tick){0};
 	rearm(s);
-	p->since = now_ns(); /* what the binding does is nobody's */
+	p->since = clock_ns(); /* what the binding does is nobody's */
 	if (!p->look || p->since - now < p->look)
 		p->look = p->since - now;
 }
@@ -104,7 +96,7 @@ static void tell(struct braze_session *s, uint64_t now)
 void profile_near(struct braze_session *s)
 {
 	if (s->profile)
-		tell(s, now_ns());
+		tell(s, clock_ns());
 }
 
 /* Elements that the operation goes over. */
@@ -142,14 +134,14 @@ void profile_recorded(const struct braze_array *made, const struct recorded *r)
 		p->tick.work += (NEAR_MOVED + op_row(r->op)->cost) * points(made, r);
 	}
 	if (p->tick.work >= p->due || !s->profile_left)
-		tell(s, now_ns());
+		tell(s, clock_ns());
 }
 
 uint64_t profile_wait(struct braze_session *s)
 {
 	if (!s->profile)
 		return 0;
-	account(s->profile, now_ns());
+	account(s->profile, clock_ns());
 	return s->profile->since;
 }
 
@@ -164,7 +156,7 @@ void profile_waited(struct braze_session *s, uint64_t began, enum ticket_kind ki
 	pthread_mutex_lock(&s->sock);
 	spent = s->spent;
 	pthread_mutex_unlock(&s->sock);
-	p->since = now_ns();
+	p->since = clock_ns();
 	t->wait_ns += p->since - began;
 	t->trips = 1;
 	t->kind = kind == TICKET_COMPILE ? BRAZE_WAIT_CODE
@@ -182,13 +174,13 @@ void profile_waited(struct braze_session *s, uint64_t began, enum ticket_kind ki
 
 uint64_t profile_sending(const struct braze_session *s)
 {
-	return unlikely(s->profile) ? now_ns() : 0;
+	return unlikely(s->profile) ? clock_ns() : 0;
 }
 
 void profile_sent(struct braze_session *s, uint64_t began)
 {
 	if (began && s->profile) {
-		uint64_t ns = now_ns() - began;
+		uint64_t ns = clock_ns() - began;
 
 		s->profile->tick.wait_ns += ns;
 		s->profile->since += ns;
@@ -199,7 +191,7 @@ void profile_sent(struct braze_session *s, uint64_t began)
 
 static void turn_begins(struct profile *p, enum profile_time whose)
 {
-	p->began = now_ns();
+	p->began = clock_ns();
 	p->whose = whose;
 }
 
@@ -207,7 +199,7 @@ static void turn_begins(struct profile *p, enum profile_time whose)
 static void turn_ends(struct braze_session *s, uint64_t *whose_ns)
 {
 	struct profile *p = s->profile;
-	uint64_t now = now_ns(), from = p->began > p->since ? p->began : p->since;
+	uint64_t now = clock_ns(), from = p->began > p->since ? p->began : p->since;
 	uint64_t ns = now > from ? now - from : 0;
 
 	if ((ns >= BRIEF_NS && ns >= LOOKS * p->look) || !--p->brief) {
@@ -256,7 +248,7 @@ int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data,
 		return (int)err_set(err_of(error), E_NOMEM, "no memory for a profile");
 	lock_take(s);
 	if (s->profile && !tell_fn)
-		tell(s, now_ns());
+		tell(s, clock_ns());
 	free(s->profile);
 	s->profile = fresh;
 	s->profile_at = UINT64_MAX;
@@ -269,7 +261,7 @@ int braze_set_profiler(braze_session *s, braze_profiler_fn *tell_fn, void *data,
 		s->profile_left = 0;
 		s->profile_at = s->counters.near + 1;
 		rearm(s);
-		fresh->since = now_ns();
+		fresh->since = clock_ns();
 	}
 	watch_set_careful(s);
 	lock_give(s);

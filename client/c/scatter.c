@@ -252,41 +252,6 @@ static enum status read_input(struct input *in, struct braze_array *x, const str
 	return st;
 }
 
-static bool points_join(const struct scatter *sc, int last, int i, int64_t extent, int64_t from)
-{
-	if (sc->along[last] != extent * from)
-		return false;
-	for (int k = 0; k < sc->points.naxes; k++)
-		if (sc->points.step[k][last] != extent * sc->in[k].stride[i])
-			return false;
-	return true;
-}
-
-/* The loops over places: axes that every operand steps through as through one are joined. */
-static void add_points(struct scatter *sc, int at)
-{
-	struct points *l = &sc->points;
-
-	for (int i = 0; i < sc->p.spread.ndim; i++) {
-		int64_t extent = sc->p.spread.dim[i], from = sc->from.stride[at + i];
-		int last = l->w.n - 1;
-
-		if (extent == 1)
-			continue;
-		if (last >= 0 && points_join(sc, last, i, extent, from)) {
-			extent *= l->w.extent[last];
-		} else {
-			last = l->w.n++;
-		}
-		l->w.extent[last] = extent;
-		sc->along[last] = from;
-		for (int k = 0; k < l->naxes; k++)
-			l->step[k][last] = sc->in[k].stride[i];
-	}
-	if (!l->w.n)
-		l->w.extent[l->w.n++] = 1;
-}
-
 /* Axes whose elements lie further from each other than those of places go around the loops over
  * these, if there are enough places for that. */
 static void add_rest(struct scatter *sc, int at)
@@ -323,6 +288,7 @@ static void choose_way(struct scatter *sc)
 
 static enum status lay_out(struct scatter *sc, struct err *err)
 {
+	const int64_t *stride[LIMIT_NDIM];
 	int at = places_position(&sc->p), n = 0;
 	enum status st = OK;
 
@@ -337,6 +303,7 @@ static enum status lay_out(struct scatter *sc, struct err *err)
 							   .dtype = x->view.dtype,
 							   .extent = places_extent(&sc->p, k),
 							   .step = places_stride(&sc->p, k)};
+		stride[n] = sc->in[n].stride;
 		n++;
 	}
 	sc->points.naxes = n;
@@ -346,7 +313,7 @@ static enum status lay_out(struct scatter *sc, struct err *err)
 		sc->from.at = (const char *)sc->raw;
 	if (st)
 		return st;
-	add_points(sc, at);
+	points_lay(&sc->points, &sc->p.spread, stride, sc->from.stride + at, sc->along);
 	add_rest(sc, at);
 	choose_way(sc);
 	return OK;

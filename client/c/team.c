@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cores.h"
 #include "spin.h"
 
@@ -115,14 +116,6 @@ static void cut(struct job *j)
 
 /* ---- Looking ---- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Others want the cores.  A library's threads that look for work of their own for some time after
  * each call keep them until the program's next call, so what comes again soon is there to stay. */
 static void set_crowded(void)
@@ -155,13 +148,13 @@ static void gap(uint64_t now)
  * looking: what that costs them is more than what a wait costs here. */
 static bool seen(bool (*fn)(unsigned), unsigned x)
 {
-	uint64_t begun = now_ns(), last = begun, now;
+	uint64_t begun = clock_ns(), last = begun, now;
 	bool crowded = atomic_load_explicit(&team.crowded, memory_order_relaxed) != 0;
 
 	while (!fn(x)) {
 		for (int k = 0; k < LOOK_TURNS; k++)
 			spin_pause();
-		now = now_ns();
+		now = clock_ns();
 		if (now - last > GAP_NS) {
 			gap(now);
 			return fn(x);
@@ -318,7 +311,7 @@ unsigned team_threads(void)
 static bool in_a_row(uint64_t instructions)
 {
 	static _Thread_local uint64_t sum, last;
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns();
 
 	sum = now - last < ROW_NS ? sum + instructions : instructions;
 	last = now;
@@ -375,7 +368,7 @@ static void alone(lang_part_fn *fn, void *data, unsigned parts)
  * takes, or a part that is longer? */
 static void look_late(uint64_t begun, uint64_t done)
 {
-	uint64_t late = now_ns() - done;
+	uint64_t late = clock_ns() - done;
 
 	if (late > LATE_NS && late > done - begun)
 		set_crowded();
@@ -397,9 +390,9 @@ static void run(lang_part_fn *fn, void *data, unsigned parts, void (*idle)(void 
 	atomic_store_explicit(&j->done, 0, memory_order_relaxed);
 	cut(j);
 	tell();
-	uint64_t begun = now_ns();
+	uint64_t begun = clock_ns();
 	work(j, 0);
-	uint64_t done = now_ns();
+	uint64_t done = clock_ns();
 	seen(is_done, 0);
 	atomic_store(&team.open, false);
 	if (!seen(is_left, 0))

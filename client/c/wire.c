@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "device.h"
 #include "kernel.h"
 #include "lock.h"
@@ -28,14 +29,6 @@
 #include "ticket.h"
 
 #define HELLO_TIMEOUT 10000 /* ms for the daemon to answer hello */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 enum status wire_dead(struct braze_session *s, struct err *err)
 {
@@ -481,10 +474,10 @@ enum status wire_flush(struct braze_session *s, struct err *err)
 static int wait_answer(struct braze_future *f, int64_t end, braze_check_fn *check, void *data)
 {
 	struct braze_session *s = f->session;
-	int64_t next_check = now_ms() + WAIT_SLICE;
+	int64_t next_check = clock_ms() + WAIT_SLICE;
 
 	while (f->missing) {
-		int64_t now = now_ms(), left = next_check - now;
+		int64_t now = clock_ms(), left = next_check - now;
 		bool interrupted = false;
 
 		if (end >= 0 && now >= end)
@@ -496,9 +489,9 @@ static int wait_answer(struct braze_future *f, int64_t end, braze_check_fn *chec
 			sleep_until_woken(s, (int)left);
 		else
 			interrupted = pump(s, (int)left);
-		if (!interrupted && now_ms() < next_check)
+		if (!interrupted && clock_ms() < next_check)
 			continue;
-		next_check = now_ms() + WAIT_SLICE;
+		next_check = clock_ms() + WAIT_SLICE;
 		if (check && f->missing) {
 			pthread_mutex_unlock(&s->sock);
 			int stop = check(data);
@@ -537,7 +530,7 @@ static void cancel(struct braze_future *f)
 		if (wire_send(f->session, &r, &ignored))
 			return;
 	}
-	wait_paused(f, now_ms() + WAIT_CANCEL, NULL, NULL);
+	wait_paused(f, clock_ms() + WAIT_CANCEL, NULL, NULL);
 }
 
 int wire_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, void *data,
@@ -557,7 +550,7 @@ int wire_wait(struct braze_future *f, int timeout_ms, braze_check_fn *check, voi
 		wire_drain(s);
 	if (open) {
 		uint64_t began = timeout_ms ? profile_wait(s) : 0;
-		r = wait_paused(f, timeout_ms < 0 ? -1 : now_ms() + timeout_ms, check, data);
+		r = wait_paused(f, timeout_ms < 0 ? -1 : clock_ms() + timeout_ms, check, data);
 		profile_waited(s, began, f->kind);
 	}
 	if (r == BRAZE_E_INTERRUPTED) {
@@ -643,7 +636,7 @@ static enum status welcome(struct braze_session *s, const Braze__Wire__Reply *r,
 enum status wire_hello(struct braze_session *s, Braze__Wire__Hello *hello, struct err *err)
 {
 	Braze__Wire__Request r = BRAZE__WIRE__REQUEST__INIT;
-	int64_t end = now_ms() + HELLO_TIMEOUT;
+	int64_t end = clock_ms() + HELLO_TIMEOUT;
 	enum packet_result p;
 
 	r.hello = hello;
@@ -652,7 +645,7 @@ enum status wire_hello(struct braze_session *s, Braze__Wire__Hello *hello, struc
 		return st;
 	while ((p = packet_recv(s->fd, &s->inbox, err)) == PACKET_AGAIN) {
 		struct pollfd in = {.fd = s->fd, .events = POLLIN};
-		if (now_ms() >= end)
+		if (clock_ms() >= end)
 			return err_set(err, E_CONNECT, "the daemon did not answer hello in %d s",
 				       HELLO_TIMEOUT / 1000);
 		poll(&in, 1, WAIT_SLICE);

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "contract/backend.h"
@@ -95,14 +96,6 @@ static char *make_folder(int *lock, struct err *err)
 	return NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static enum status check_request(const struct compile_request *q, int source, struct err *err)
 {
 	struct stat st;
@@ -136,7 +129,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 				  .timeout_ms = q->timeout_ms,
 				  .urgent = q->urgent,
 				  .watch = sock};
-	uint64_t begin = now_ns();
+	uint64_t begin = clock_ns();
 	struct err err = {OK, ""};
 
 	memset(r, 0, sizeof *r);
@@ -152,7 +145,7 @@ static void serve(struct compile_reply *r, int *code, const struct compile_reque
 		snprintf(r->log, sizeof r->log, "%s", err.text);
 	else if (r->status && !*r->log)
 		snprintf(r->log, sizeof r->log, "%s", err.text);
-	r->compile_ns = now_ns() - begin;
+	r->compile_ns = clock_ns() - begin;
 }
 
 /* Short of memory, the system shall end us or the compiler, never the daemon. */

@@ -20,9 +20,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/xalloc.h"
 
@@ -45,14 +45,6 @@ static void step_free(struct step *s)
 	for (int i = 0; i < s->argc; i++)
 		free(s->argv[i]);
 	memset(s, 0, sizeof *s);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000ll + t.tv_nsec / 1000000;
 }
 
 static bool is_clang(const char *compiler)
@@ -211,7 +203,7 @@ static enum status wait_child(int *wstatus, pid_t pid, int out, const struct com
 
 	for (;;) {
 		struct pollfd p[2] = {{open ? out : -1, POLLIN, 0}, {job->watch, POLLRDHUP, 0}};
-		int64_t now = now_ms();
+		int64_t now = clock_ms();
 
 		if (sleeps(&w, pid, now * 1000000, job->timeout_ms)) {
 			st = err_set(err, E_TIMEOUT, "%s did nothing for %u ms", job->compiler,

@@ -89,7 +89,6 @@ struct place_call {
 	double last_us;	    /* of the last run, of whatever arguments; where nothing was measured */
 	double spent_us;    /* of all runs, so far */
 	uint32_t threads;   /* that the loops have here */
-	uint32_t launches;  /* of the device */
 	double up_bytes;    /* to the device, that are not there */
 	double down_bytes;  /* from it, that are wanted here afterwards */
 	double fetch_bytes; /* from it, if the call is done here */

@@ -92,6 +92,7 @@ struct plan {
 	struct plan_note *note; /* fusion refusals */
 	uint32_t *value_slot;	/* [value of the partition]: its slot, or PART_NONE */
 	uint64_t planning_us;
+	bool grids;			 /* has it loops of kernels?  Set when it is installed */
 	uint32_t nsize;			 /* extents that each turn has of its own (part.mark) */
 	int64_t *most;			 /* [nsize]: the largest that the plan is right for */
 	struct place place[PLACE_CASES]; /* where it runs; loop thread only */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../base/clock.h"
 #include "../base/xalloc.h"
 
 #include "lower.h"
@@ -91,14 +91,6 @@ static enum status run_pass(struct prog *p, const struct pass *x, pass_dump_fn *
 	return st;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
-
 /* See compilepart.h. */
 unsigned compilepart_way(const struct part *part, const struct part_op *o)
 {
@@ -143,7 +135,7 @@ enum status compilepart_run(struct plan **out, const struct part *part, const ch
 			    pass_dump_fn *dump, void *data, struct err *err)
 {
 	struct prog *p = NULL;
-	uint64_t start = now_us();
+	int64_t start = clock_us();
 	enum status st = passes ? compilepart_names(passes, err) : OK;
 
 	*out = NULL;
@@ -163,7 +155,7 @@ enum status compilepart_run(struct plan **out, const struct part *part, const ch
 	if (!st) {
 		*out = p->plan;
 		p->plan = NULL;
-		(*out)->planning_us = now_us() - start;
+		(*out)->planning_us = (uint64_t)(clock_us() - start);
 	}
 	prog_destroy(p);
 	return st;

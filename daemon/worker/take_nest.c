@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "loops/take.h"
+#include "tier0.h"
 
 #define BLOCK	    1024  /* rows whose offsets are known at a time */
 #define LINE	    64	  /* bytes */
@@ -84,30 +85,14 @@ bool take_nest_strips(const struct take_nest *t, const struct nest *n, const str
 
 /* ---- Places ---- */
 
-static void report(uint64_t *error, uint64_t worst)
-{
-	uint64_t old = __atomic_load_n(error, __ATOMIC_RELAXED);
-
-	while (worst < old && !__atomic_compare_exchange_n(error, &old, worst, false,
-							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-}
-
 /* Counted from the front; the least wrong one is told. */
 static void check(const struct take_nest *t, const struct bz_args *a, int64_t *place, int64_t n)
 {
 	int64_t size = (int64_t)a->scalar[2 * t->size];
-	uint64_t worst = KERNEL_GOOD;
 
-	for (int64_t k = 0; k < n; k++) {
-		if (place[k] < -size || place[k] >= size) {
-			uint64_t key = bz_fault_key(place[k]);
-			worst = key < worst ? key : worst;
-		}
+	tier0_check_places(a->error + t->check, place, size, n);
+	for (int64_t k = 0; k < n; k++)
 		place[k] = (int64_t)((uint64_t)place[k] + (place[k] < 0 ? (uint64_t)size : 0));
-	}
-	if (worst != KERNEL_GOOD)
-		report(a->error + t->check, worst);
 }
 
 /* The offsets of n rows in the source, `next` bytes and a place each; a client may write to the

@@ -192,11 +192,9 @@ static uint64_t least_key(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Report the least of the places that the axis does not have. */
-static void check_places(const struct run *r, unsigned check, const int64_t *place, int64_t size,
-			 int64_t n)
+void tier0_check_places(uint64_t *error, const int64_t *place, int64_t size, int64_t n)
 {
-	uint64_t *error = r->a->error + check, worst = KERNEL_GOOD, old;
+	uint64_t worst = KERNEL_GOOD, old;
 
 	for (int64_t i = 0; i < n; i++)
 		if (place[i] < -size || place[i] >= size)
@@ -296,7 +294,8 @@ static void compute(struct run *r, const struct tier0_walk *w, const int64_t *in
 	}
 	fn(value_of(r, i), v[0], v[1], v[2], n);
 	if (in->op == OP_INDEX)
-		check_places(r, in->c, (const int64_t *)v[0], *(const int64_t *)v[1], n);
+		tier0_check_places(r->a->error + in->c, (const int64_t *)v[0],
+				   *(const int64_t *)v[1], n);
 }
 
 /* One section on n points of the walk from its flat point p on. */

@@ -24,6 +24,8 @@ void tier0_reduce(const struct nest *spec, const void *lay, const struct bz_args
 		  int64_t hi, int64_t clo, int64_t chi, struct bz_acc *part, void *scratch);
 void tier0_finish(const struct nest *spec, const void *lay, const struct bz_args *a, int64_t lo,
 		  int64_t hi, const struct bz_acc *part, void *scratch);
+/* Report, in a nest's word of error, the least of n places that an axis of that size has not. */
+void tier0_check_places(uint64_t *error, const int64_t *place, int64_t size, int64_t n);
 /* Are they long sums of products, which loops of several at once make sooner than code does? */
 bool tier0_quicker(const struct nest *spec, const void *lay, const struct bz_args *a);
 
