@@ -15,6 +15,10 @@
 
 #define BATCH_BYTES 16384 /* of the result, that all parts are gone over for at a time */
 
+/* A larger result in one row is written past the caches: with what it is made of it would not stay
+ * there, and an ordinary store reads the line that it overwrites. */
+#define PAST_BYTES (8 << 20)
+
 struct join {
 	struct braze_session *s;
 	int n;
@@ -215,11 +219,18 @@ static void fill_row(void *data, int64_t lo, int64_t hi)
 		int64_t bytes = row_bytes(f->j, k, 1);
 		int64_t begin = lo > at ? lo : at, end = hi < at + bytes ? hi : at + bytes;
 
-		if (begin < end && is_plain(f->j, f->j->part[k]))
-			copy_bytes(f->to + begin, array_address(f->j->part[k]) + (begin - at),
-				   (size_t)(end - begin));
+		if (begin < end && is_plain(f->j, f->j->part[k])) {
+			const char *from = array_address(f->j->part[k]) + (begin - at);
+
+			if (f->row > PAST_BYTES)
+				copy_past(f->to + begin, from, (size_t)(end - begin));
+			else
+				copy_bytes(f->to + begin, from, (size_t)(end - begin));
+		}
 		at += bytes;
 	}
+	if (f->row > PAST_BYTES)
+		_mm_sfence();
 }
 
 /* Rows [lo, hi), of which short pieces of many parts meet in the first cache. */

@@ -45,7 +45,7 @@ static void copy_pieces(char *restrict to, int64_t to_step, const char *restrict
 		COPY_ELEMENTS(2);
 	else if (past && bytes >= COPY_LEAST)
 		for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
-			copy_lines(to, from, bytes, true);
+			copy_past(to, from, bytes);
 	else if (bytes >= COPY_LEAST)
 		for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
 			copy_lines(to, from, bytes, false);

@@ -14,9 +14,33 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "isa.h"
+
 #define COPY_LINE  64
 #define COPY_LEAST 1024 /* bytes that memcpy itself copies by vectors */
 #define COPY_PAGE  4096
+
+#define COPY_STREAMS 4 /* what memory answers at once, past the caches */
+
+static inline void copy_line(char *restrict to, const char *restrict from, bool past)
+{
+	const __m128i *x = (const __m128i *)(const void *)from;
+	__m128i a = _mm_loadu_si128(x), b = _mm_loadu_si128(x + 1);
+	__m128i c = _mm_loadu_si128(x + 2), d = _mm_loadu_si128(x + 3);
+	__m128i *y = (__m128i *)(void *)to;
+
+	if (past) {
+		_mm_stream_si128(y, a);
+		_mm_stream_si128(y + 1, b);
+		_mm_stream_si128(y + 2, c);
+		_mm_stream_si128(y + 3, d);
+	} else {
+		_mm_store_si128(y, a);
+		_mm_store_si128(y + 1, b);
+		_mm_store_si128(y + 2, c);
+		_mm_store_si128(y + 3, d);
+	}
+}
 
 /* Whole lines of the destination, the ends apart; n >= COPY_LINE.  Past: past the caches. */
 static inline void copy_lines(char *restrict to, const char *restrict from, size_t n, bool past)
@@ -26,25 +50,37 @@ static inline void copy_lines(char *restrict to, const char *restrict from, size
 	memcpy(to, from, head);
 	to += head;
 	from += head;
-	for (size_t i = 0; i < lines; i++, to += COPY_LINE, from += COPY_LINE) {
-		const __m128i *x = (const __m128i *)(const void *)from;
-		__m128i a = _mm_loadu_si128(x), b = _mm_loadu_si128(x + 1);
-		__m128i c = _mm_loadu_si128(x + 2), d = _mm_loadu_si128(x + 3);
-		__m128i *y = (__m128i *)(void *)to;
-
-		if (past) {
-			_mm_stream_si128(y, a);
-			_mm_stream_si128(y + 1, b);
-			_mm_stream_si128(y + 2, c);
-			_mm_stream_si128(y + 3, d);
-		} else {
-			_mm_store_si128(y, a);
-			_mm_store_si128(y + 1, b);
-			_mm_store_si128(y + 2, c);
-			_mm_store_si128(y + 3, d);
-		}
-	}
+	for (size_t i = 0; i < lines; i++, to += COPY_LINE, from += COPY_LINE)
+		copy_line(to, from, past);
 	memcpy(to, from, n - head - lines * COPY_LINE);
+}
+
+/* The same past the caches, a line of each part in turn; n >= COPY_STREAMS * COPY_LINE. */
+static inline void copy_streams(char *restrict to, const char *restrict from, size_t n)
+{
+	size_t head = -(uintptr_t)to % COPY_LINE;
+	size_t part = (n - head) / COPY_LINE / COPY_STREAMS * COPY_LINE;
+	size_t done = head + COPY_STREAMS * part;
+
+	memcpy(to, from, head);
+	for (size_t at = head; at < head + part; at += COPY_LINE)
+		for (size_t q = 0; q < COPY_STREAMS; q++)
+			copy_line(to + q * part + at, from + q * part + at, true);
+	if (n - done >= COPY_LINE)
+		copy_lines(to + done, from + done, n - done, true);
+	else
+		memcpy(to + done, from + done, n - done);
+}
+
+/* Past the caches; n >= COPY_LINE.  Memory answers several streams sooner than one, but where the
+ * processor reads one ahead by itself.  Whoever shows the destination to another thread has a
+ * fence (_mm_sfence) before it. */
+static inline void copy_past(char *restrict to, const char *restrict from, size_t n)
+{
+	if (n >= COPY_STREAMS * COPY_PAGE && !isa_reads_ahead())
+		copy_streams(to, from, n);
+	else
+		copy_lines(to, from, n, true);
 }
 
 /* memcpy, but where that is slowest. */

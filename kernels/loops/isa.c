@@ -30,25 +30,50 @@ const char *isa_name(enum isa_level level)
 	return level >= 0 && level < ISA_END ? name[level] : "none";
 }
 
-static bool halves(void)
+/* An AMD's family; 0: another's. */
+static unsigned amd_family(void)
 {
 	unsigned a = 0, b = 0, c = 0, d = 0;
 
-	if (isa_best() != ISA_V4 || !__builtin_cpu_is("amd") || !__get_cpuid(1, &a, &b, &c, &d))
-		return false;
-	/* The family: 0x0f, and what is to be added to it. */
-	return (a >> 8 & 0xf) + (a >> 20 & 0xff) == 0x19;
+	__builtin_cpu_init();
+	if (!__builtin_cpu_is("amd") || !__get_cpuid(1, &a, &b, &c, &d))
+		return 0;
+	/* 0x0f, and what is to be added to it. */
+	return (a >> 8 & 0xf) + (a >> 20 & 0xff);
 }
 
-/* To ask the processor takes longer than a small product. */
-bool isa_halves(void)
+static bool halves(void)
 {
-	static _Atomic signed char known; /* 1: yes; -1: no */
-	signed char is = atomic_load_explicit(&known, memory_order_relaxed);
+	return isa_best() == ISA_V4 && amd_family() == 0x19;
+}
+
+static bool reads_ahead(void)
+{
+	return amd_family() >= 0x1a;
+}
+
+/* To ask the processor takes longer than a small product.  `known`: 1: yes; -1: no. */
+static bool known_or(_Atomic signed char *known, bool (*ask)(void))
+{
+	signed char is = atomic_load_explicit(known, memory_order_relaxed);
 
 	if (!is) {
-		is = halves() ? 1 : -1;
-		atomic_store_explicit(&known, is, memory_order_relaxed);
+		is = ask() ? 1 : -1;
+		atomic_store_explicit(known, is, memory_order_relaxed);
 	}
 	return is > 0;
+}
+
+bool isa_halves(void)
+{
+	static _Atomic signed char known;
+
+	return known_or(&known, halves);
+}
+
+bool isa_reads_ahead(void)
+{
+	static _Atomic signed char known;
+
+	return known_or(&known, reads_ahead);
 }

@@ -4,7 +4,7 @@
 
 #include "loops/copy_bytes.h"
 
-#define ROOM  (3 * COPY_PAGE)
+#define ROOM  (8 * COPY_PAGE)
 #define APART COPY_PAGE /* so far from the ends */
 
 static unsigned char *from, *to;
@@ -60,5 +60,26 @@ Test(copy_bytes, lines_go_past_the_caches_or_through_them)
 			memset(to, 0xee, ROOM);
 			copy_lines((char *)to + at, (const char *)from + APART + 5, 4000, past);
 			check(at, APART + 5, 4000);
+		}
+}
+
+Test(copy_bytes, past_the_caches_in_several_streams)
+{
+	static const size_t lengths[] = {COPY_STREAMS * COPY_LINE,
+					 COPY_STREAMS * COPY_LINE + 1,
+					 1023,
+					 4000,
+					 COPY_STREAMS * COPY_PAGE - 1,
+					 COPY_STREAMS * COPY_PAGE,
+					 COPY_STREAMS * COPY_PAGE + 255};
+
+	for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+		for (size_t at = APART; at < APART + 64; at += 9) {
+			memset(to, 0xee, ROOM);
+			copy_streams((char *)to + at, (const char *)from + APART + 5, lengths[l]);
+			check(at, APART + 5, lengths[l]);
+			memset(to, 0xee, ROOM);
+			copy_past((char *)to + at, (const char *)from + APART + 5, lengths[l]);
+			check(at, APART + 5, lengths[l]);
 		}
 }
