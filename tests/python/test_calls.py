@@ -17,6 +17,7 @@ import numpy
 import pytest
 from braze import _core
 from frames import frames_of
+from on_device import processor_alone
 
 np.random  # noqa: B018 what is looked up for the first time runs Python
 
@@ -413,6 +414,7 @@ def test_functions_of_one_number_are_numpys(f):
         assert given(f, number) == given(theirs, number), number
 
 
+@processor_alone
 @pytest.mark.parametrize("name", ["exp", "log", "sin", "tanh", "cbrt", "expm1"])
 def test_other_functions_of_one_number_have_an_arrays_bits(name):
     """Whether arrays are near or not."""

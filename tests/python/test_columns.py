@@ -10,6 +10,7 @@ import pytest
 import braze
 import braze.numpy as np
 from near_mode import near_count, near_on
+from on_device import comparable
 
 SHAPES = ((1, 1), (1, 40), (40, 1), (2, 3), (33, 10), (64, 64), (65, 7), (255, 5), (256, 9), (257, 300), (1000, 4), (1023, 13), (1024, 20),
           (1025, 33), (2100, 1027), (70_000, 9))
@@ -67,7 +68,7 @@ def far():
 
 
 def bits(a):
-    return numpy.ascontiguousarray(a).tobytes()
+    return comparable(a).tobytes()
 
 
 def until_compiled(function):

@@ -10,6 +10,9 @@ import pytest
 import braze
 import braze.numpy as np
 from near_mode import near_count, near_on
+from on_device import DEVICE
+
+pytestmark = pytest.mark.skipif(DEVICE, reason="what is computed lies on the device")
 
 N = 100_000  # elements whose sum is too much work for the low bound, and little for a trip
 CALM = 4  # stretches before the bound rises for the first time

