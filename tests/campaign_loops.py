@@ -182,7 +182,20 @@ class Sparse:
         return self.program.case(rng)
 
 
-KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows, Sparse)
+class Sums:
+    """Scalars that loops add up, beside stores (sums_random.py)."""
+
+    def __init__(self, rng):
+        import sums_random
+
+        self.program = sums_random.Sums(rng)
+        self.text = self.program.text
+
+    def case(self, rng):
+        return self.program.case(rng)
+
+
+KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows, Sparse, Sums)
 
 
 def structure(number):

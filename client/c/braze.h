@@ -583,7 +583,9 @@ BRAZE_API int braze_kernel_call(braze_scalar *results, braze_kernel *k, int narg
 /* Where all arrays are one session's whose device is a GPU, or is chosen by cost and the kernel's
  * runs have taken so long that a GPU pays (docs/gpu.md), and each loop's turns are independent with
  * these arguments: the loops become operations on the arrays, as if they were recorded by
- * other functions of this library, and nothing is waited for; *sent 1.  Else nothing is done: 0.
+ * other functions of this library, and nothing is waited for but scalars that loops add up, where
+ * something depends on one; *sent 1.  Else nothing is done: 0.  Who ends such a wait gets
+ * BRAZE_E_INTERRUPTED, and what loops before it write is written.
  * braze_kernel_call begins with this; it is for who would rather not wait for the arrays.
  * BRAZE_KERNEL_GPU=0 in the environment: never. */
 BRAZE_API int braze_kernel_send(int *sent, braze_scalar *results, braze_kernel *k, int nargs,

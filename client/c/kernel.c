@@ -12,6 +12,7 @@
 
 #include "imm.h"
 #include "kernel.h"
+#include "kernel_send.h"
 #include "near.h"
 #include "near_walk.h"
 #include "team.h"
@@ -60,6 +61,7 @@ void braze_kernel_free(braze_kernel *k)
 		return;
 	lang_unlink(k->linked);
 	lang_looks_free(&k->looks);
+	kernel_folds_free(k->folds);
 	free(k->told);
 	free(atomic_load(&k->loops));
 	kernel_code_close(k);
@@ -333,18 +335,20 @@ void kernel_explain(struct braze_kernel *k, const struct lang_array *array,
 	free(atomic_exchange(&k->loops, whole ? whole : text));
 }
 
-static int run(struct call *c, braze_error *error)
+/* rest: what is left of a run whose first loops were operations; NULL: all of it. */
+static int run(struct call *c, struct lang_afar *rest, braze_error *error)
 {
 	unsigned mode = near_enter();
 	int rc = 0;
 
-	if (kernel_explains())
+	if (kernel_explains() && !rest)
 		kernel_explain(c->kernel, c->array, c->scalar);
 
 	clock_gettime(CLOCK_MONOTONIC, &c->begun);
 	c->last = c->begun;
-	rc = (int)lang_run(c->kernel->linked, c->array, c->scalar, c->result, poll, c,
-			   err_of(error));
+	rc = rest ? (int)lang_afar_rest(rest, c->array, c->result, poll, c, err_of(error))
+		  : (int)lang_run(c->kernel->linked, c->array, c->scalar, c->result, poll, c,
+				  err_of(error));
 	near_leave(mode);
 	kernel_code_ran(c->kernel, since_us(&c->begun));
 	if (c->stopped) {
@@ -352,6 +356,34 @@ static int run(struct call *c, braze_error *error)
 		if (error)
 			error->code = rc;
 	}
+	return rc;
+}
+
+/* All else of it is set before it is looked at: there is much, and calls may be short. */
+static void begin(struct call *c, struct braze_kernel *k, braze_check_fn *check, void *data)
+{
+	c->kernel = k;
+	c->check = check;
+	c->data = data;
+	c->session = NULL;
+	c->stopped = false;
+	memset(c->loan, 0, k->program->nparam * sizeof c->loan[0]);
+	memset(c->hold, 0, k->program->nparam * sizeof c->hold[0]);
+}
+
+int kernel_rest(struct lang_afar *a, union lang_reg *result, struct braze_kernel *k,
+		const braze_kernel_arg *args, braze_check_fn *check, void *data, braze_error *error)
+{
+	struct call call, *c = &call;
+	int rc = 0;
+
+	begin(c, k, check, data);
+	rc = acquire(c, args, error);
+	if (!rc)
+		rc = run(c, a, error);
+	if (!rc)
+		memcpy(result, c->result, k->program->nresult * sizeof *result);
+	release(c, args);
 	return rc;
 }
 
@@ -367,22 +399,15 @@ int braze_kernel_call(braze_scalar *results, braze_kernel *k, int nargs,
 		return (int)err_set(err_of(error), E_INVALID,
 				    "kernel '%s' takes %u arguments, not %d", p->name, p->nparam,
 				    nargs);
-	rc = braze_kernel_send(&sent, results, k, nargs, args, error);
+	rc = kernel_send(&sent, results, k, nargs, args, check, data, error);
 	if (rc || sent)
 		return rc;
-	/* The rest of it is set before it is looked at: there is much, and calls may be short. */
-	c->kernel = k;
-	c->check = check;
-	c->data = data;
-	c->session = NULL;
-	c->stopped = false;
-	memset(c->loan, 0, p->nparam * sizeof c->loan[0]);
-	memset(c->hold, 0, p->nparam * sizeof c->hold[0]);
+	begin(c, k, check, data);
 	rc = ask_code(c, nargs, args, error);
 	if (!rc)
 		rc = acquire(c, args, error);
 	if (!rc)
-		rc = run(c, error);
+		rc = run(c, NULL, error);
 	for (unsigned i = 0; !rc && i < p->nresult; i++)
 		results[i] = kernel_number(&c->result[i], p->param[p->nparam + i].type);
 	release(c, args);

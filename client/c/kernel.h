@@ -38,7 +38,8 @@ struct braze_kernel {
 	struct lang_looks looks;    /* who does has these, */
 	struct kernel_told *told;   /* and loops that daemons were told of, */
 	unsigned ntold;
-	char afar[224]; /* and says so in a line, where explanations are wanted */
+	struct kernel_fold *folds; /* kernels that put together what its loops add up, */
+	char afar[224];		   /* and says so in a line, where explanations are wanted */
 };
 
 /* A number as the parameter's type takes it. */
@@ -50,6 +51,14 @@ braze_scalar kernel_number(const union lang_reg *r, unsigned type);
  * what was sent there lately came astray.  Recorder lock held, but not meanwhile.
  * BRAZE_E_INTERRUPTED is the only error. */
 int offer_rates(const struct gpu_rates **out, struct braze_session *s, struct err *err);
+/* braze_kernel_send, with what is asked while it waits; NULL: the session's owner. */
+int kernel_send(int *sent, braze_scalar *results, struct braze_kernel *k, int nargs,
+		const braze_kernel_arg *args, braze_check_fn *check, void *data,
+		braze_error *error);
+/* What is left of a run whose first loops were operations. */
+int kernel_rest(struct lang_afar *a, union lang_reg *result, struct braze_kernel *k,
+		const braze_kernel_arg *args, braze_check_fn *check, void *data,
+		braze_error *error);
 /* Are explanations wanted?  Then this keeps one. */
 bool kernel_explains(void);
 void kernel_explain(struct braze_kernel *k, const struct lang_array *array,

@@ -102,7 +102,7 @@ static void weigh_arrays(struct place_call *c, const struct lang_afar *a,
 
 	for (unsigned k = 0; k < a->n; k++) {
 		used |= a->launch[k].arrays;
-		written |= (uint64_t)1 << a->launch[k].grid->only;
+		written |= (uint64_t)!a->launch[k].grid->sums << a->launch[k].grid->only;
 	}
 	for (unsigned n = 0; n < narray; n++) {
 		bool uses = false, writes = false, first = true;
@@ -130,6 +130,11 @@ static struct place_loop loop_of(const struct lang_launch *l, struct braze_array
 {
 	struct place_loop x = {.work = (double)l->work, .turns = l->turns ? (double)l->turns : 1};
 
+	/* What turns add is written, and read to put it together. */
+	if (l->grid->sums) {
+		x.doubles |= is_double(l->grid->sum.type);
+		x.touched_bytes += 2 * (double)l->elements * dtype_row(l->grid->sum.type)->bytes;
+	}
 	for (unsigned k = 0; k < l->grid->nlive; k++)
 		x.doubles |= is_double(l->grid->type[k]);
 	for (unsigned n = 0; n < narray; n++) {

@@ -2,10 +2,11 @@
 /* client/c/kernel_send.c - a kernel's loops as operations on arrays of a GPU.
  *
  * In:  a call whose arrays are all one session's, which computes on a GPU.  Out: one operation for
- * each loop and array that it writes, recorded like any other, and the kernel's results; or
- * nothing, where the run needs an element itself or a loop's turns need each other
- * (lang/lang_afar.h): such a kernel is run in this process.  The daemon is told of each loop once
- * (braze.proto: Grid). */
+ * each loop and array that it writes or scalar that it adds up, recorded like any other, and the
+ * kernel's results; or nothing, where the run needs an element itself or a loop's turns need each
+ * other (lang/lang_afar.h): such a kernel is run in this process.  Where a way, a loop or a result
+ * depends on what was added up, it is waited for; what then turns out to need an element is done in
+ * this process, from there on.  The daemon is told of each loop once (braze.proto: Grid). */
 #include "kernel.h"
 
 #include <stdio.h>
@@ -15,13 +16,14 @@
 #include "array.h"
 #include "base/clock.h"
 #include "kernel_place.h"
+#include "kernel_send.h"
 #include "lang/lang_order.h"
 #include "lock.h"
 
 /* That a daemon was told of. */
 struct kernel_told {
 	uint64_t connection;
-	uint32_t number, range;
+	uint32_t number, range, sum;
 	uint8_t levels, fast, only;
 };
 
@@ -68,16 +70,6 @@ static struct braze_session *session_for(const struct braze_kernel *k, const bra
 
 /* ---- Arguments ---- */
 
-struct sending {
-	struct braze_kernel *kernel;
-	struct braze_session *session;
-	const struct gpu_rates *rates; /* NULL: the session names a device */
-	unsigned narray;
-	struct braze_array *of[LANG_PARAMS]; /* by the program's numbers of arrays */
-	struct lang_array array[LANG_PARAMS];
-	union lang_reg scalar[LANG_PARAMS];
-};
-
 /* Addresses that no memory has: what lies in one buffer shares the upper half, so that views of it
  * are compared as they lie. */
 static void place(struct sending *x, unsigned n)
@@ -92,6 +84,12 @@ static void place(struct sending *x, unsigned n)
 	memcpy(x->array[n].stride, a->view.stride, sizeof a->view.stride);
 }
 
+void kernel_send_array(struct sending *x, struct braze_array *a)
+{
+	x->of[x->narray] = a;
+	place(x, x->narray++);
+}
+
 static int take(struct sending *x, const braze_kernel_arg *args, braze_error *error)
 {
 	const struct lang_program *p = x->kernel->program;
@@ -100,8 +98,7 @@ static int take(struct sending *x, const braze_kernel_arg *args, braze_error *er
 
 	for (unsigned i = 0; i < p->nparam && !rc; i++) {
 		if (p->param[i].rank) {
-			x->of[x->narray] = args[i].array;
-			place(x, x->narray++);
+			kernel_send_array(x, args[i].array);
 		} else {
 			rc = kernel_scalar(&x->scalar[nscalar++], &p->param[i], &args[i], error);
 		}
@@ -111,6 +108,12 @@ static int take(struct sending *x, const braze_kernel_arg *args, braze_error *er
 
 /* ---- Telling of loops ---- */
 
+/* Of Grid: one more than the register of what it adds up. */
+static uint32_t sum_word(const struct lang_grid *g)
+{
+	return g->sums ? g->sum.reg + 1 : 0;
+}
+
 /* NULL: it was not. */
 static const struct kernel_told *told_of(const struct sending *x, const struct lang_grid *g)
 {
@@ -118,7 +121,8 @@ static const struct kernel_told *told_of(const struct sending *x, const struct l
 		const struct kernel_told *t = &x->kernel->told[k];
 
 		if (t->connection == x->session->connection && t->range == g->range &&
-		    t->levels == g->levels && t->fast == g->fast && t->only == g->only)
+		    t->levels == g->levels && t->fast == g->fast && t->only == g->only &&
+		    t->sum == sum_word(g))
 			return t;
 	}
 	return NULL;
@@ -163,10 +167,12 @@ static enum status tell(uint32_t *number, struct sending *x, const struct lang_g
 	m.levels = g->levels;
 	m.fast = g->fast;
 	m.only = g->only;
+	m.sum = sum_word(g);
 	r.grid = &m;
 	*now = (struct kernel_told){.connection = x->session->connection,
 				    .number = *number,
 				    .range = g->range,
+				    .sum = sum_word(g),
 				    .levels = (uint8_t)g->levels,
 				    .fast = (uint8_t)g->fast,
 				    .only = (uint8_t)g->only};
@@ -190,13 +196,14 @@ static void record_value(struct braze_session *s, unsigned type, const union lan
 	record_scalar(s, &x);
 }
 
-static enum status record(struct sending *x, const struct lang_afar *a, const struct lang_launch *l,
-			  struct err *err)
+enum status kernel_send_launch(struct sending *x, const struct lang_afar *a, unsigned launch,
+			       struct braze_array *sum, struct err *err)
 {
 	struct braze_session *s = x->session;
+	const struct lang_launch *l = &a->launch[launch];
 	const struct lang_grid *g = l->grid;
-	struct braze_array *to = x->of[g->only];
-	unsigned words = 1;
+	struct braze_array *to = sum ? sum : x->of[g->only];
+	unsigned words = 1, narray = x->narray + (sum != NULL);
 	uint32_t number = 0;
 	enum status st = tell(&number, x, g, err);
 
@@ -205,11 +212,11 @@ static enum status record(struct sending *x, const struct lang_afar *a, const st
 	if (!st)
 		st = record_used((int)x->narray, x->of, err);
 	if (!st)
-		st = record_room(s, x->narray + g->nlive + 1, words, err);
+		st = record_room(s, narray + g->nlive + 1, words, err);
 	if (st)
 		return st;
 	record_op(s, OP_GRID, log2_of(l->work), 0, OP_LIST, words);
-	record_in(s, x->narray + g->nlive);
+	record_in(s, narray + g->nlive);
 	record_in(s, to->id);
 	for (unsigned k = 0; k < x->narray; k++)
 		if (k != g->only)
@@ -227,13 +234,13 @@ static enum status record(struct sending *x, const struct lang_afar *a, const st
 /* Are all loops of a form that the daemon takes, and not too many for it in any case? */
 static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 {
-	uint32_t most = x->session->ngrid + LANG_AFAR_LOOPS * LANG_ORDER_MOST;
+	/* Each of a sum may have a kernel besides. */
+	uint32_t most = x->session->ngrid + 2 * LANG_AFAR_LOOPS * LANG_ORDER_MOST;
 	struct shape_loops loops = {0};
-	bool fine = x->narray <= LIMIT_GRID_ARRAYS && most <= LIMIT_GRIDS;
+	bool fine = x->narray <= LIMIT_GRID_ARRAYS && most <= LIMIT_GRIDS &&
+		    (!a->nsum || x->session->minor >= MINOR_SUMS);
 	uint32_t at = 0;
 
-	for (unsigned k = 0; k < a->n && fine; k++)
-		fine = x->narray + a->launch[k].grid->nlive <= LIMIT_OPERANDS;
 	for (unsigned k = 0; k < x->narray && fine; k++)
 		fine = shape_loops_add(&loops, &at, &x->array[k].shape);
 	return fine;
@@ -242,26 +249,29 @@ static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 static void explain(const struct sending *x, const struct lang_afar *a, bool may, bool sent)
 {
 	struct braze_kernel *k = x->kernel;
+	const char *waits = a->wants && !a->ends ? "; a sum is waited for between them" : "";
 
 	if (!may)
 		snprintf(k->afar, sizeof k->afar, "not on the GPU: line %u: %s\n", a->line,
 			 *a->why ? a->why
 				 : "the daemon does not take so many arrays, lengths or loops");
 	else if (!x->rates)
-		snprintf(k->afar, sizeof k->afar, "on the GPU: %u loops, whose turns are threads\n",
-			 a->n);
+		snprintf(k->afar, sizeof k->afar,
+			 "on the GPU: %u loops, whose turns are threads%s\n", a->n, waits);
 	/* Else the run here tells, with this line. */
 	if (sent)
 		kernel_explain(k, x->array, x->scalar);
 }
 
 /* All of the list.  What the loops have read and left is there from then on. */
-static enum status record_all(struct sending *x, const struct lang_afar *a, struct err *err)
+static enum status record_all(struct kernel_sums *sums, struct sending *x,
+			      const struct lang_afar *a, struct err *err)
 {
 	enum status st = OK;
 
 	for (unsigned k = 0; k < a->n && !st; k++)
-		st = record(x, a, &a->launch[k], err);
+		st = a->launch[k].grid->sums ? kernel_sums_record(sums, x, a, k, err)
+					     : kernel_send_launch(x, a, k, NULL, err);
 	for (unsigned n = 0; n < x->narray; n++) {
 		array_begin_loops(x->of[n]->buf);
 		x->of[n]->buf->there = x->of[n]->buf->version;
@@ -273,70 +283,118 @@ static bool is_sent(const struct sending *x, const struct lang_afar *a)
 {
 	if (!x->rates || kernel_place(x->kernel, x->rates, a, x->of, x->narray))
 		return true;
-	kernel_place_stays(x->kernel, kernel_place_work(a));
+	/* Of a part of the run its time tells nothing. */
+	if (!a->wants || a->ends)
+		kernel_place_stays(x->kernel, kernel_place_work(a));
 	return false;
 }
 
-static int send(int *sent, braze_scalar *results, struct sending *x, braze_error *error)
-{
-	const struct lang_program *p = x->kernel->program;
+/* One call. */
+struct going {
+	struct sending x;
+	struct lang_afar list;
 	union lang_reg made[LANG_PARAMS];
-	struct lang_afar a;
-	enum status st = OK;
-	bool may = false;
+	const braze_kernel_arg *args;
+	braze_check_fn *check;
+	void *data;
+	bool sent, rest; /* the first list was sent; what is behind the last one is done here */
+};
 
-	if (!lang_afar_of(&a, &x->kernel->looks, x->kernel->linked, x->array, x->scalar, made))
-		st = err_set(err_of(error), E_NOMEM, "no memory to look at a kernel's loops");
-	may = !st && !*a.why && is_takeable(x, &a);
-	*sent = may && is_sent(x, &a);
-	if (kernel_explains() && !st)
-		explain(x, &a, may, *sent);
-	if (*sent)
-		st = record_all(x, &a, err_of(error));
-	for (unsigned i = 0; i < p->nresult && *sent; i++)
-		results[i] = kernel_number(&made[i], p->param[p->nparam + i].type);
-	lang_afar_free(&a);
-	return (int)st;
+/* From the first list on, which is sent: those behind it, as what they need is there. */
+static int send_lists(struct going *g, braze_error *error)
+{
+	struct lang_afar *a = &g->list;
+	struct kernel_sums sums = {0};
+	int rc = 0;
+	bool more = true;
+
+	while (more && !rc) {
+		rc = (int)record_all(&sums, &g->x, a, err_of(error));
+		g->rest = *a->why != 0;
+		more = a->wants;
+		if (!rc && (more || g->rest))
+			rc = kernel_sums_tell(&sums, a, g->x.session, g->check, g->data,
+					      err_of(error));
+		if (!rc && more)
+			rc = lang_afar_on(a, g->made)
+				     ? (int)array_usable(g->x.session, err_of(error))
+				     : (int)err_set(err_of(error), E_NOMEM,
+						    "no memory to look at a kernel's loops");
+	}
+	kernel_sums_drop(&sums);
+	return rc;
 }
 
-static int go(int *sent, braze_scalar *results, struct sending *x, const braze_kernel_arg *args,
-	      braze_error *error)
+static int send(struct going *g, braze_error *error)
 {
-	int rc = take(x, args, error);
+	struct sending *x = &g->x;
+	struct lang_afar *a = &g->list;
+	bool may = false;
 
-	return rc ? rc : send(sent, results, x, error);
+	if (!lang_afar_of(a, &x->kernel->looks, x->kernel->linked, x->array, x->scalar, g->made))
+		return (int)err_set(err_of(error), E_NOMEM,
+				    "no memory to look at a kernel's loops");
+	may = !*a->why && is_takeable(x, a);
+	g->sent = may && is_sent(x, a);
+	if (kernel_explains())
+		explain(x, a, may, g->sent);
+	return g->sent ? send_lists(g, error) : 0;
+}
+
+static int go(struct going *g, braze_error *error)
+{
+	int rc = take(&g->x, g->args, error);
+
+	return rc ? rc : send(g, error);
 }
 
 /* A look at a call whose device nobody has named, unless there is no GPU. */
-static int weigh(int *sent, braze_scalar *results, struct sending *x, const braze_kernel_arg *args,
-		 braze_error *error)
+static int weigh(struct going *g, braze_error *error)
 {
 	int64_t begun = clock_us();
-	int rc = offer_rates(&x->rates, x->session, err_of(error));
+	int rc = offer_rates(&g->x.rates, g->x.session, err_of(error));
 
-	if (x->rates)
-		rc = go(sent, results, x, args, error);
-	if (!*sent)
-		kernel_place_looked(x->kernel, clock_us() - begun);
+	if (g->x.rates)
+		rc = go(g, error);
+	if (!g->sent)
+		kernel_place_looked(g->x.kernel, clock_us() - begun);
+	return rc;
+}
+
+int kernel_send(int *sent, braze_scalar *results, struct braze_kernel *k, int nargs,
+		const braze_kernel_arg *args, braze_check_fn *check, void *data, braze_error *error)
+{
+	const struct lang_program *p = k->program;
+	struct braze_session *s = nargs == (int)p->nparam ? session_for(k, args) : NULL;
+	struct going g;
+	int rc = 0;
+
+	*sent = 0;
+	if (!s || atomic_exchange_explicit(&k->sending, true, memory_order_acquire))
+		return 0;
+	g = (struct going){.x = {.kernel = k, .session = s},
+			   .args = args,
+			   .check = check      ? check
+				    : s->owned ? s->owner.check
+					       : NULL,
+			   .data = check ? data : s->owner.data};
+	lock_take(s);
+	rc = (int)array_usable(s, err_of(error));
+	if (!rc)
+		rc = s->on_gpu ? go(&g, error) : weigh(&g, error);
+	lock_give(s);
+	if (!rc && g.rest)
+		rc = kernel_rest(&g.list, g.made, k, args, g.check, g.data, error);
+	*sent = g.sent;
+	for (unsigned i = 0; i < p->nresult && *sent && !rc; i++)
+		results[i] = kernel_number(&g.made[i], p->param[p->nparam + i].type);
+	lang_afar_free(&g.list);
+	atomic_store_explicit(&k->sending, false, memory_order_release);
 	return rc;
 }
 
 int braze_kernel_send(int *sent, braze_scalar *results, braze_kernel *k, int nargs,
 		      const braze_kernel_arg *args, braze_error *error)
 {
-	struct braze_session *s = nargs == (int)k->program->nparam ? session_for(k, args) : NULL;
-	struct sending x = {.kernel = k, .session = s};
-	int rc = 0;
-
-	*sent = 0;
-	if (!s || atomic_exchange_explicit(&k->sending, true, memory_order_acquire))
-		return 0;
-	lock_take(s);
-	rc = (int)array_usable(s, err_of(error));
-	if (!rc)
-		rc = s->on_gpu ? go(sent, results, &x, args, error)
-			       : weigh(sent, results, &x, args, error);
-	lock_give(s);
-	atomic_store_explicit(&k->sending, false, memory_order_release);
-	return rc;
+	return kernel_send(sent, results, k, nargs, args, NULL, NULL, error);
 }

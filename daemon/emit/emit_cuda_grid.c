@@ -289,6 +289,10 @@ static void put_one(struct grid *e, uint32_t at)
 			text_put(&e->o, "bz_st<bz_%s>(%s, %s);\n", suffix(i->type), reg(e, i->d),
 				 reg(e, i->a));
 		break;
+	case CODE_ADDEND:
+		if (e->g->sums && i->a == e->g->sum.reg)
+			text_put(&e->o, "sum = %s;\n", reg(e, i->a));
+		break;
 	case CODE_LENGTH:
 		text_put(&e->o, "%s = A.n%u_%u;\n", reg(e, i->d), i->a, i->b);
 		break;
@@ -331,6 +335,8 @@ static void put_arrays(struct grid *e, bool written)
 			put_array(e, a, p->param[k].rank);
 		a++;
 	}
+	if (written && e->g->sums)
+		put_array(e, e->g->only, 1);
 }
 
 static void put_params(struct grid *e)
@@ -400,8 +406,9 @@ static void put_widths(struct grid *e)
 	text_add(&e->o, "}\n");
 }
 
-/* Which turn of each loop thread f begins with: neighbours lie along the fast one. */
-static void put_own(struct grid *e)
+/* Which turn of each loop the thread of this number begins with: neighbours lie along the fast one.
+ */
+static void put_own(struct grid *e, const char *from)
 {
 	const struct lang_grid *g = e->g;
 	unsigned order[LANG_LEVELS] = {g->fast}, n = 1;
@@ -409,10 +416,52 @@ static void put_own(struct grid *e)
 	for (unsigned k = g->levels; k-- > 0;)
 		if (k != g->fast)
 			order[n++] = k;
-	text_add(&e->o, "bz_u64 q = f;\n");
+	text_put(&e->o, "bz_u64 q = %s;\n", from);
 	for (unsigned k = 0; k + 1 < n; k++)
 		text_put(&e->o, "own%u = bz_grid_split(q, wide%u);\n", order[k], order[k]);
 	text_put(&e->o, "own%u = q;\n", order[n - 1]);
+}
+
+/* What each thread begins with, of the turns or of the elements that they leave. */
+static void put_stretch(struct grid *e, const char *all)
+{
+	text_put(&e->o,
+		 "const bz_u64 lo = bz_grid_part(%s, A.lo, A.total), hi = bz_grid_part(%s, A.hi, "
+		 "A.total), threads = (bz_u64)gridDim.x * blockDim.x;\n"
+		 "for (bz_u64 f = lo + (bz_u64)blockIdx.x * blockDim.x + threadIdx.x; f < hi; "
+		 "f += threads) {\n",
+		 all, all);
+}
+
+static void put_turns(struct grid *e)
+{
+	put_stretch(e, "all");
+	text_add(&e->o, "{\n");
+	put_own(e, "f");
+	text_add(&e->o, "}\n");
+	put_some(e, e->g->range, e->end[0] + 1);
+	text_put(&e->o, "L%u:;\n}\n", e->end[0] + 1);
+}
+
+/* Element f is of turns f, f + the number of elements, ...: of one where elements are as many as
+ * turns. */
+static void put_sums(struct grid *e)
+{
+	const struct lang_grid_sum *s = &e->g->sum;
+	uint64_t nothing = s->claimed ? 0 : lang_added_nothing(&s->by);
+	const char *type = suffix(s->type);
+
+	text_put(&e->o, "const bz_u64 slots = (bz_u64)A.n%u_0;\n", e->g->only);
+	put_stretch(e, "slots");
+	text_put(&e->o, "%s = bz_imm<bz_%s>(0x%llxull, 0x0ull);\n",
+		 s->claimed ? "sum" : reg(e, s->reg), type, (unsigned long long)nothing);
+	text_add(&e->o, "for (bz_u64 t = f; t < all; t += slots) {\n{\n");
+	put_own(e, "t");
+	text_add(&e->o, "}\n");
+	put_some(e, e->g->range, e->end[0] + 1);
+	text_put(&e->o, "L%u:;\n}\n", e->end[0] + 1);
+	text_put(&e->o, "bz_st<bz_%s>(A.a%u + (bz_i64)f * A.s%u_0, %s);\n}\n", type, e->g->only,
+		 e->g->only, s->claimed ? "sum" : reg(e, s->reg));
 }
 
 static void put_kernel(struct grid *e)
@@ -424,24 +473,25 @@ static void put_kernel(struct grid *e)
 		 "%s(const bz_params A)\n{\nbz_text s = {};\n",
 		 cuda_entry_name(ENTRY_bz_grid));
 	put_variables(e, false);
+	if (g->sums && g->sum.claimed)
+		text_put(&e->o, "bz_%s sum = {};\n", suffix(g->sum.type));
 	for (unsigned k = 0; k < g->levels; k++)
 		text_put(&e->o,
 			 "bz_i64 first%u, step%u;\nbz_u64 turns%u, wide%u = 1, own%u, i%u;\n", k, k,
 			 k, k, k, k);
 	put_live(e);
 	put_widths(e);
-	text_add(&e->o, "if (!turns0) return;\nconst bz_u64 all = wide0");
+	text_put(&e->o, "const bz_u64 all = %swide0", g->sums ? "!turns0 ? 0 : " : "");
 	for (unsigned k = 1; k < g->levels; k++)
 		text_put(&e->o, " * wide%u", k);
-	text_add(&e->o,
-		 ";\nconst bz_u64 lo = bz_grid_part(all, A.lo, A.total), hi = bz_grid_part(all, "
-		 "A.hi, A.total), threads = (bz_u64)gridDim.x * blockDim.x;\n"
-		 "for (bz_u64 f = lo + (bz_u64)blockIdx.x * blockDim.x + threadIdx.x; f < hi; "
-		 "f += threads) {\n{\n");
-	put_own(e);
+	text_add(&e->o, ";\n");
+	if (!g->sums)
+		text_add(&e->o, "if (!turns0) return;\n");
+	if (g->sums)
+		put_sums(e);
+	else
+		put_turns(e);
 	text_add(&e->o, "}\n");
-	put_some(e, g->range, e->end[0] + 1);
-	text_put(&e->o, "L%u:;\n}\n}\n", e->end[0] + 1);
 }
 
 /* ---- The whole ---- */

@@ -28,7 +28,7 @@ void grid_table_destroy(struct grids *g)
 
 static uint64_t hash_of(const struct grid_words *w, size_t bytes)
 {
-	const uint32_t rest[] = {w->range, w->levels, w->fast, w->only};
+	const uint32_t rest[] = {w->range, w->levels, w->fast, w->only, w->sum};
 
 	return hash_bytes(rest, sizeof rest, hash_bytes(w->text, bytes, 0));
 }
@@ -36,7 +36,7 @@ static uint64_t hash_of(const struct grid_words *w, size_t bytes)
 static bool same(const struct grid_words *a, const struct grid_words *b)
 {
 	return a->range == b->range && a->levels == b->levels && a->fast == b->fast &&
-	       a->only == b->only && !strcmp(a->text, b->text);
+	       a->only == b->only && a->sum == b->sum && !strcmp(a->text, b->text);
 }
 
 enum status grid_program(struct lang_program **p, struct lang_grid *out, const struct grid_words *w,
@@ -46,8 +46,11 @@ enum status grid_program(struct lang_program **p, struct lang_grid *out, const s
 
 	*p = NULL;
 	st = lang_program_of_text(p, w->text, strlen(w->text), err);
+	if (!st && w->sum && w->only != (*p)->narray)
+		st = err_set(err, E_INVALID, "what turns add has array %u", w->only);
 	if (!st)
-		st = lang_grid_of(out, *p, w->range, w->levels, w->fast, w->only, err);
+		st = w->sum ? lang_grid_sum(out, *p, w->range, w->levels, w->fast, w->sum - 1, err)
+			    : lang_grid_of(out, *p, w->range, w->levels, w->fast, w->only, err);
 	if (st) {
 		lang_free(*p);
 		*p = NULL;
@@ -63,6 +66,10 @@ static void describe(struct grid *g, const struct lang_program *p, const struct 
 			g->dtype[g->narray] = p->param[i].type;
 			g->rank[g->narray++] = p->param[i].rank;
 		}
+	if (l->sums) {
+		g->dtype[g->narray] = l->sum.type;
+		g->rank[g->narray++] = 1;
+	}
 	g->nlive = (uint8_t)l->nlive;
 	memcpy(g->live, l->type, l->nlive);
 }
@@ -73,13 +80,14 @@ static enum status make(struct grid **out, const struct grid_words *w, size_t by
 	struct lang_program *p = NULL;
 	struct lang_grid l;
 	struct grid *g = NULL;
+	unsigned narray = 0;
 	enum status st = grid_program(&p, &l, w, err);
 
 	if (st)
 		return st;
-	if (!p->narray || p->narray > LIMIT_GRID_ARRAYS || p->narray + l.nlive > LIMIT_OPERANDS) {
-		st = err_set(err, E_LIMIT, "a loop of %u arrays and %u numbers", p->narray,
-			     l.nlive);
+	narray = lang_grid_arrays(&l);
+	if (!narray || narray > LIMIT_GRID_ARRAYS || narray + l.nlive > LIMIT_OPERANDS) {
+		st = err_set(err, E_LIMIT, "a loop of %u arrays and %u numbers", narray, l.nlive);
 		lang_free(p);
 		return st;
 	}

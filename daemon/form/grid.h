@@ -17,7 +17,9 @@
 /* What a grid is, as a client says it. */
 struct grid_words {
 	const char *text;
-	uint32_t range, levels, fast, only;
+	uint32_t range, levels, fast;
+	uint32_t only; /* array; of what turns add to a scalar the one behind the kernel's, */
+	uint32_t sum;  /* and one more than the scalar's register; 0: none */
 };
 
 struct grids;

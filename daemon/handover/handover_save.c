@@ -307,6 +307,7 @@ static void save_grids(struct save *s, Braze__Handover__Trace *m)
 		out->levels = g->is.levels;
 		out->fast = g->is.fast;
 		out->only = g->is.only;
+		out->sum = g->is.sum;
 		out++;
 	}
 }

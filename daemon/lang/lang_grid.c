@@ -51,8 +51,8 @@ static const char *refusal(const struct lang_ins *i)
 {
 	if (lang_on_slices(i))
 		return "slices and reductions in it";
-	if (i->code == CODE_SUM || i->code == CODE_ADDEND || i->code == CODE_SUMMED)
-		return "sums in it";
+	if (i->code == CODE_SUM || i->code == CODE_SUMMED)
+		return "a claimed sum in it";
 	if (i->code == CODE_END)
 		return "it is left before its end";
 	if (i->code == CODE_RANGE && i->op == CLAIM_STRIPS)
@@ -145,6 +145,51 @@ uint8_t *lang_grid_places(const struct lang_grid *g, const uint8_t *seen)
 	return array;
 }
 
+/* ---- Scalars that turns add to ---- */
+
+/* Does the instruction make what the turn has of a claimed sum, or add that up?  The loop's own
+ * sums alone have a CODE_ADDEND in it. */
+static bool is_claims(const struct lang_program *p, const uint8_t *seen, uint32_t range,
+		      const struct lang_ins *i)
+{
+	uint32_t end = lang_nest_end(p, range), reg;
+	unsigned type;
+
+	if (i->code == CODE_ADDEND)
+		return true;
+	for (uint32_t at = range + 1; at < end; at++)
+		for (unsigned k = 0;
+		     seen[at] && p->code[at].code == CODE_ADDEND && lang_makes(&reg, &type, i, k);
+		     k++)
+			if (reg == p->code[at].a)
+				return true;
+	return false;
+}
+
+/* What is added to the register, if nothing but additions of one kind are. */
+static bool find_sum(struct lang_grid_sum *out, const struct lang_program *p, const uint8_t *seen,
+		     uint32_t range, uint32_t reg)
+{
+	struct lang_addition by;
+	bool found = false;
+
+	for (uint32_t at = range + 1; at < lang_nest_end(p, range); at++) {
+		const struct lang_ins *i = &p->code[at];
+
+		if (!seen[at])
+			continue;
+		if (i->code == CODE_ADDEND && i->a == reg) {
+			*out = (struct lang_grid_sum){.reg = reg, .type = i->type, .claimed = true};
+			return true;
+		}
+		if (!found && lang_addition_to(p, at, reg, &by) && !by.ordered) {
+			*out = (struct lang_grid_sum){.reg = reg, .type = by.type, .by = by};
+			found = true;
+		}
+	}
+	return found;
+}
+
 /* ---- Loops directly inside each other ---- */
 
 /* May threads do it once more for each loop inside: does it fail nowhere and touch no memory? */
@@ -174,7 +219,8 @@ static bool names_written(const struct lang_program *p, const uint8_t *seen, uin
 	return n == 8;
 }
 
-static bool is_left(const struct lang_program *p, const uint8_t *seen, uint32_t range, uint32_t end)
+static bool is_broken(const struct lang_program *p, const uint8_t *seen, uint32_t range,
+		      uint32_t end)
 {
 	for (uint32_t at = range + 2; at <= end; at++)
 		if (seen[at] && lang_jumps(&p->code[at]) && p->code[at].d > end)
@@ -196,11 +242,12 @@ static uint32_t only_inside(const struct lang_program *p, const uint8_t *seen, u
 		if (i->code == CODE_RANGE && !inner) {
 			inner = at;
 			at = behind = lang_nest_end(p, at);
-		} else if (!is_pure(i) || (inner && names_written(p, seen, at, inner, behind))) {
+		} else if (!is_claims(p, seen, range, i) &&
+			   (!is_pure(i) || (inner && names_written(p, seen, at, inner, behind)))) {
 			return 0;
 		}
 	}
-	return inner && !is_left(p, seen, inner, behind) ? inner : 0;
+	return inner && !is_broken(p, seen, inner, behind) ? inner : 0;
 }
 
 /* ---- What comes in ---- */
@@ -267,6 +314,14 @@ static bool writes(const struct live *l, unsigned array)
 	return false;
 }
 
+/* Does the loop write what it is told to, or add to it? */
+static bool has_target(const struct live *l, const struct lang_grid *g)
+{
+	if (!g->sums)
+		return writes(l, g->only);
+	return !(l->how[g->sum.reg] & LIVE_CONSTANT) && l->type[g->sum.reg] == g->sum.type;
+}
+
 /* Bounds are read before anything is written. */
 static bool comes_in(const struct live *l, uint32_t r, const struct lang_ins *outer)
 {
@@ -287,10 +342,10 @@ static enum status find_live(struct live *l, struct lang_grid *g, struct err *er
 		l->how[p->constant[k].reg] = LIVE_CONSTANT;
 	for (uint32_t at = 0; at < p->ncode && fine; at++)
 		fine = !l->seen[at] || (names(l, &p->code[at]) && touches(l, &p->code[at]));
-	if (!fine || !writes(l, g->only))
-		return err_set(err, fine ? E_INVALID : E_UNSUPPORTED,
-			       fine ? "a loop that does not write its array"
-				    : "a loop's instructions do not fit each other");
+	if (!fine)
+		return err_set(err, E_UNSUPPORTED, "a loop's instructions do not fit each other");
+	if (!has_target(l, g))
+		return err_set(err, E_INVALID, "a loop that does not write its array");
 	for (uint32_t r = 0; r < p->nreg; r++) {
 		if (!comes_in(l, r, outer))
 			continue;
@@ -360,7 +415,7 @@ unsigned lang_grid_words(const struct lang_grid *g)
 
 	for (unsigned k = 0; k < p->nparam; k++)
 		words += p->param[k].rank ? 1u + 2u * p->param[k].rank : 0;
-	return words + 2 * g->nlive;
+	return words + (g->sums ? 3 : 0) + 2 * g->nlive;
 }
 
 static enum status find_levels(struct lang_grid *g, const uint8_t *seen, struct err *err)
@@ -375,40 +430,86 @@ static enum status find_levels(struct lang_grid *g, const uint8_t *seen, struct 
 	return OK;
 }
 
-static enum status check(const struct lang_program *p, uint32_t range, unsigned levels,
-			 unsigned fast, unsigned only, struct err *err)
+static enum status check(const struct lang_grid *g, struct err *err)
 {
+	const struct lang_program *p = g->program;
 	const struct lang_param *array = NULL;
 
-	if (range < p->entry || range >= p->ncode || p->code[range].code != CODE_RANGE)
-		return err_set(err, E_INVALID, "there is no loop at instruction %u", range);
-	if (!levels || levels > LANG_LEVELS || fast >= levels)
-		return err_set(err, E_INVALID, "%u levels of loops, %u the fast one", levels, fast);
-	if (!is_array(p, &array, only) || !(array->access & ACCESS_OUT))
-		return err_set(err, E_INVALID, "there is no array %u that is written", only);
-	if (p->narray > LIMIT_GRID_ARRAYS)
+	if (g->range < p->entry || g->range >= p->ncode || p->code[g->range].code != CODE_RANGE)
+		return err_set(err, E_INVALID, "there is no loop at instruction %u", g->range);
+	if (!g->levels || g->levels > LANG_LEVELS || g->fast >= g->levels)
+		return err_set(err, E_INVALID, "%u levels of loops, %u the fast one", g->levels,
+			       g->fast);
+	if (!g->sums && (!is_array(p, &array, g->only) || !(array->access & ACCESS_OUT)))
+		return err_set(err, E_INVALID, "there is no array %u that is written", g->only);
+	if (lang_grid_arrays(g) > LIMIT_GRID_ARRAYS)
 		return err_set(err, E_LIMIT, "a loop over more than %u arrays", LIMIT_GRID_ARRAYS);
 	return OK;
+}
+
+/* Of the scalar that a grid tells of; a claimed one has a number for each turn of the one loop. */
+static enum status check_sum(struct lang_grid *g, const uint8_t *seen, struct err *err)
+{
+	if (!g->sums)
+		return OK;
+	if (g->sum.reg >= g->program->nreg ||
+	    !find_sum(&g->sum, g->program, seen, g->range, g->sum.reg) ||
+	    (g->sum.claimed && g->levels > 1))
+		return err_set(err, E_INVALID, "a loop that does not add to register %u",
+			       g->sum.reg);
+	return OK;
+}
+
+static enum status make(struct lang_grid *g, struct err *err)
+{
+	enum status st = check(g, err);
+	uint8_t *seen = NULL;
+
+	if (!st)
+		st = reach_of(&seen, g->program, g->range, err);
+	if (!st)
+		st = check_sum(g, seen, err);
+	if (!st)
+		st = find_levels(g, seen, err);
+	if (!st)
+		st = weigh(g->program, seen, err);
+	if (!st)
+		st = live(g, seen, err);
+	if (!st && lang_grid_words(g) > LANG_GRID_WORDS)
+		st = err_set(err, E_LIMIT, "a loop over arrays of too many axes");
+	free(seen);
+	return st;
 }
 
 enum status lang_grid_of(struct lang_grid *out, const struct lang_program *p, uint32_t range,
 			 unsigned levels, unsigned fast, unsigned only, struct err *err)
 {
-	struct lang_grid g = {p, range, levels, fast, only, {range}, 0, {0}, {0}};
-	enum status st = check(p, range, levels, fast, only, err);
-	uint8_t *seen = NULL;
+	struct lang_grid g = {.program = p,
+			      .range = range,
+			      .levels = levels,
+			      .fast = fast,
+			      .only = only,
+			      .level = {range}};
+	enum status st = make(&g, err);
 
 	if (!st)
-		st = reach_of(&seen, p, range, err);
-	if (!st)
-		st = find_levels(&g, seen, err);
-	if (!st)
-		st = weigh(p, seen, err);
-	if (!st)
-		st = live(&g, seen, err);
-	if (!st && lang_grid_words(&g) > LANG_GRID_WORDS)
-		st = err_set(err, E_LIMIT, "a loop over arrays of too many axes");
-	free(seen);
+		*out = g;
+	return st;
+}
+
+enum status lang_grid_sum(struct lang_grid *out, const struct lang_program *p, uint32_t range,
+			  unsigned levels, unsigned fast, uint32_t reg, struct err *err)
+{
+	struct lang_grid g = {.program = p,
+			      .range = range,
+			      .levels = levels,
+			      .fast = fast,
+			      .only = p->narray,
+			      .sums = true,
+			      .sum = {.reg = reg},
+			      .level = {range}};
+	enum status st = make(&g, err);
+
 	if (!st)
 		*out = g;
 	return st;
@@ -422,26 +523,83 @@ struct levels {
 	bool full; /* no memory */
 };
 
-/* Is a scalar read outside that is not the loop's own number? */
-static bool is_read_outside(const struct walk *w)
+/* Is the register one that the loop only adds to, or a turn's own of a sum that it claims? */
+static bool is_summed(const struct walk *w, const struct lang_nest *n, uint32_t reg)
+{
+	for (unsigned k = 0; k < n->nsum; k++)
+		if (n->sum[k].reg == reg)
+			return true;
+	for (unsigned k = 0; k < n->nclaimed; k++)
+		if (w->p->code[n->claimed[k]].a == reg)
+			return true;
+	return false;
+}
+
+static bool is_constant(const struct lang_program *p, uint32_t reg)
+{
+	for (uint32_t k = 0; k < p->nconst; k++)
+		if (p->constant[k].reg == reg)
+			return true;
+	return false;
+}
+
+/* Does each turn set it to a constant, by one instruction?  Then that is what the loop leaves. */
+static bool is_left(const struct walk *w, const uint8_t *seen, uint32_t k, struct lang_levels *out)
+{
+	const struct written *x = &w->w[k];
+
+	if (x->writes != 1 || !(w->now[k / 64] >> k % 64 & 1) || out->nleft == LANG_LEFT)
+		return false;
+	for (uint32_t at = w->range + 2; at < w->end; at++) {
+		const struct lang_ins *i = &w->p->code[at];
+
+		if (!seen[at] || i->code != CODE_MOVE || i->d != x->reg)
+			continue;
+		out->left[out->nleft++] = at;
+		return is_constant(w->p, i->a);
+	}
+	return false;
+}
+
+/* Is a scalar read outside that is neither the loop's own number nor added up, nor known? */
+static bool is_read_outside(const struct walk *w, const uint8_t *seen, struct lang_levels *out)
 {
 	uint32_t number = w->p->code[w->range].d;
 
 	for (uint32_t k = 0; k < w->nw; k++)
-		if (w->w[k].outside && (w->w[k].reg < number || w->w[k].reg > number + 3))
+		if (w->w[k].outside && (w->w[k].reg < number || w->w[k].reg > number + 3) &&
+		    !is_summed(w, w->out, w->w[k].reg) && !is_left(w, seen, k, out))
 			return true;
 	return false;
+}
+
+/* Are floats added up in the order of the turns? */
+static bool is_in_order(const struct lang_nest *n)
+{
+	for (unsigned k = 0; k < n->nsum; k++)
+		if (n->sum[k].by.ordered)
+			return true;
+	return false;
+}
+
+/* Is all that the loop inside adds up added up by the whole? */
+static bool are_summed(const struct walk *w, const struct lang_nest *inside)
+{
+	for (unsigned k = 0; k < inside->nsum; k++)
+		if (!is_summed(w, w->out, inside->sum[k].reg))
+			return false;
+	return !inside->nclaimed;
 }
 
 /* Has the loop at `range`, inside the others, at depth `level` of them, independent turns? */
 static bool is_level(struct walk *w, struct levels *l, uint32_t range, unsigned level)
 {
 	struct lang_nest *nest = malloc(sizeof *nest);
-	bool fine = nest && lang_walk_over(nest, w->p, NULL, range, NULL, NULL, w->how,
+	bool fine = nest && lang_walk_over(nest, w->p, NULL, range, NULL, NULL, w->how | WALK_ADDED,
 					   lang_nest_at_once, NULL);
 
 	l->full |= !fine;
-	fine = fine && nest->why == NEST_NONE && !nest->nsum && !nest->nclaimed &&
+	fine = fine && nest->why == NEST_NONE && are_summed(w, nest) &&
 	       !lang_walk_unbounded(w, level);
 	free(nest);
 	return fine &&
@@ -490,6 +648,14 @@ static void find_arrays(const struct walk *w, struct lang_levels *out)
 	}
 }
 
+/* Has the loop at this level as many turns in each turn of those around it? */
+static bool is_even(const struct walk *w, unsigned level)
+{
+	return !w->widened && !lang_walk_unbounded(w, level) &&
+	       lang_affine_constant(&w->turns[level].start) &&
+	       lang_affine_constant(&w->turns[level].stop);
+}
+
 static void look_at_levels(struct walk *w, void *data)
 {
 	struct levels *l = data;
@@ -497,7 +663,8 @@ static void look_at_levels(struct walk *w, void *data)
 	uint32_t range = w->range;
 
 	lang_nest_at_once(w, NULL);
-	if (w->out->why || w->out->nsum || w->out->nclaimed || is_read_outside(w))
+	out->in_order = is_in_order(w->out);
+	if (w->out->why || out->in_order || is_read_outside(w, l->seen, out))
 		return;
 	out->levels = 1;
 	while (out->levels < LANG_LEVELS) {
@@ -507,6 +674,9 @@ static void look_at_levels(struct walk *w, void *data)
 		out->levels++;
 	}
 	out->turns = w->many[out->levels];
+	memcpy(out->many, w->many + 1, sizeof out->many);
+	for (out->even = 1; out->even < out->levels && is_even(w, out->even);)
+		out->even++;
 	out->proven = !w->guessed;
 	out->fast = fastest(w, out->levels);
 	find_arrays(w, out);

@@ -3,7 +3,7 @@
  *
  * In:  a program that was linked.  Its steps are this grid's own, so that those which do otherwise
  * here are others: behind the loop the run ends, loops in a row are as they are written, nothing is
- * claimed, and stores to other arrays are none. */
+ * claimed, stores to other arrays are none, and what turns add to a scalar goes to an array. */
 #include "lang_grid_run.h"
 
 #include <stdlib.h>
@@ -15,6 +15,24 @@ struct lang_grid_run {
 	struct lang_kernel *kernel;
 	struct lang_grid grid;
 };
+
+/* Some turns; of what each adds the next element. */
+struct stretch {
+	struct run run; /* first: the run of a step is one of these */
+	char *sum, *end;
+	int64_t stride;
+};
+
+static const struct step *step_sum(struct run *r, const struct step *s)
+{
+	struct stretch *x = (struct stretch *)r;
+
+	if (x->sum != x->end) {
+		memcpy(x->sum, &r->reg[s->a], s->bytes);
+		x->sum += x->stride;
+	}
+	return s + 1;
+}
 
 static const struct step *step_end(struct run *r, const struct step *s)
 {
@@ -42,6 +60,8 @@ static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uin
 
 		if (!seen[at])
 			*fn = step_end;
+		else if (i->code == CODE_ADDEND)
+			*fn = r->grid.sums && i->a == r->grid.sum.reg ? step_sum : step_pass;
 		else if (i->code == CODE_CLAIM)
 			*fn = step_pass;
 		else if (i->code == CODE_FUSES && !i->op)
@@ -112,39 +132,92 @@ static enum status begin(struct run *run, const struct lang_grid_run *r,
 }
 
 enum status lang_grid_count(uint64_t *turns, const struct lang_grid_run *r,
-			    const union lang_reg *scalar, struct err *err)
+			    const struct lang_array *array, const union lang_reg *scalar,
+			    struct err *err)
 {
 	struct run run;
 	enum status st = begin(&run, r, scalar, err);
 
 	if (!st)
 		*turns = run.reg[r->grid.program->code[r->grid.range].d + 2].bits[0];
+	if (!st && r->grid.sums)
+		*turns = (uint64_t)array[r->grid.only].shape.dim[0];
 	free(run.reg);
 	return st;
 }
+
+/* ---- Sums ---- */
+
+/* Turns of elements [lo, hi), which are told so far as those of all of them: in order, and of a
+ * claimed sum one turn each. */
+static void turns_of(uint64_t *lo, uint64_t *hi, const struct lang_grid *g, uint64_t elements,
+		     uint64_t turns)
+{
+	if (g->sum.claimed || !elements)
+		return;
+	*lo = (uint64_t)((unsigned __int128)turns * *lo / elements);
+	*hi = (uint64_t)((unsigned __int128)turns * *hi / elements);
+}
+
+/* Elements [lo, hi) before the turns: none of them adds anything.  What all of them add is the
+ * first one's then. */
+static void begin_sum(struct stretch *x, const struct lang_grid *g, const struct lang_array *to,
+		      uint64_t lo, uint64_t hi)
+{
+	union lang_reg nothing = {0};
+
+	x->stride = to->stride[0];
+	x->sum = to->at + (int64_t)lo * x->stride;
+	x->end = to->at + (int64_t)hi * x->stride;
+	if (!g->sum.claimed)
+		nothing.bits[0] = lang_added_nothing(&g->sum.by);
+	for (uint64_t k = lo; k < hi; k++)
+		memcpy(to->at + (int64_t)k * x->stride, &nothing, dtype_row(g->sum.type)->bytes);
+	if (!g->sum.claimed)
+		x->run.reg[g->sum.reg] = nothing;
+}
+
+static void end_sum(const struct stretch *x, const struct lang_grid *g)
+{
+	if (!g->sum.claimed && x->sum != x->end)
+		memcpy(x->sum, &x->run.reg[g->sum.reg], dtype_row(g->sum.type)->bytes);
+}
+
+/* ---- A stretch ---- */
 
 enum status lang_grid_turns(const struct lang_grid_run *r, const struct lang_array *array,
 			    const union lang_reg *scalar, uint64_t lo, uint64_t hi,
 			    lang_poll_fn *poll, void *data, struct err *err)
 {
-	const struct step *s = &r->kernel->step[r->grid.range + 1];
+	const struct lang_grid *g = &r->grid;
+	const struct step *s = &r->kernel->step[g->range + 1];
 	union lang_reg *number = NULL;
-	struct run run;
-	enum status st = begin(&run, r, scalar, err);
+	struct stretch x = {0};
+	enum status st = begin(&x.run, r, scalar, err);
 
-	run.array = array;
-	run.poll = poll;
-	run.data = data;
+	x.run.array = array;
+	x.run.poll = poll;
+	x.run.data = data;
 	if (!st) {
-		number = &run.reg[r->grid.program->code[r->grid.range].d];
+		number = &x.run.reg[g->program->code[g->range].d];
+		if (g->sums) {
+			uint64_t elements = (uint64_t)array[g->only].shape.dim[0];
+
+			hi = hi < elements ? hi : elements;
+			lo = lo < hi ? lo : hi;
+			begin_sum(&x, g, &array[g->only], lo, hi);
+			turns_of(&lo, &hi, g, elements, number[2].bits[0]);
+		}
 		hi = hi < number[2].bits[0] ? hi : number[2].bits[0];
 		lo = lo < hi ? lo : hi;
 		number[1].bits[0] += lo * number[3].bits[0];
 		number[2].bits[0] = hi - lo;
 	}
 	while (!st && s)
-		s = s->fn(&run, s);
-	free(run.reg);
-	lang_view_end(&run);
-	return st ? st : run.status;
+		s = s->fn(&x.run, s);
+	if (!st && g->sums)
+		end_sum(&x, g);
+	free(x.run.reg);
+	lang_view_end(&x.run);
+	return st ? st : x.run.status;
 }

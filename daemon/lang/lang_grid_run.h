@@ -19,11 +19,13 @@ enum status lang_grid_link(struct lang_grid_run **out, struct lang_program *p,
 void lang_grid_unlink(struct lang_grid_run *r); /* NULL is fine */
 const struct lang_grid *lang_grid_linked(const struct lang_grid_run *r);
 const struct lang_program *lang_grid_program(const struct lang_grid_run *r);
-/* How many turns the outermost loop has.  scalar: what is in the registers that come in, in their
- * order, each as lang_reg has it. */
+/* How many turns the outermost loop has, or elements where it tells what is added to a scalar: the
+ * array of these stands behind the kernel's.  scalar: what is in the registers that come in, in
+ * their order, each as lang_reg has it. */
 enum status lang_grid_count(uint64_t *turns, const struct lang_grid_run *r,
-			    const union lang_reg *scalar, struct err *err) MUST_USE;
-/* Turns [lo, hi) of it.  Any number of threads at once. */
+			    const struct lang_array *array, const union lang_reg *scalar,
+			    struct err *err) MUST_USE;
+/* So many of them, [lo, hi).  Any number of threads at once. */
 enum status lang_grid_turns(const struct lang_grid_run *r, const struct lang_array *array,
 			    const union lang_reg *scalar, uint64_t lo, uint64_t hi,
 			    lang_poll_fn *poll, void *data, struct err *err) MUST_USE;

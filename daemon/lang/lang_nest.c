@@ -101,7 +101,8 @@ static bool is_once(const struct walk *w, uint32_t at)
 static bool adds(const struct walk *w, uint32_t at, const struct written *x,
 		 struct lang_addition *by)
 {
-	return lang_addition_to(w->p, at, x->reg, by) && (!by->ordered || is_once(w, at)) &&
+	return lang_addition_to(w->p, at, x->reg, by) &&
+	       (!by->ordered || (w->how & WALK_ADDED) || is_once(w, at)) &&
 	       (!x->adds ||
 		(x->by.op == by->op && x->by.type == by->type && x->by.back == by->back));
 }
@@ -499,7 +500,8 @@ static bool is_sum(const struct walk *w, const struct written *x)
 {
 	return x->early && x->adds && x->reads == x->adds && x->writes == x->made &&
 	       w->out->nsum < LANG_SUMS &&
-	       (!x->by.ordered || w->out->work / LANG_KEPT / x->made >= w->out->turns);
+	       (!x->by.ordered || (w->how & WALK_ADDED) ||
+		w->out->work / LANG_KEPT / x->made >= w->out->turns);
 }
 
 /* Written by each turn before it is read, added up, or in the way. */

@@ -17,6 +17,8 @@ struct order {
 	const struct lang_grid *g;
 	const struct lang_program *p;
 	const uint8_t *memory;
+	const uint32_t *sum;
+	unsigned nsum, narray;		/* of those in out->array */
 	uint8_t *seen;			/* [instruction]: turns come to it */
 	uint8_t *array;			/* [register]: of an address the array that it lies in */
 	bool *need;			/* [register]: what is stored depends on it */
@@ -36,13 +38,18 @@ static bool find_written(struct order *o, uint64_t written)
 	for (unsigned a = 0; a < o->p->narray; a++) {
 		if (!(written >> a & 1))
 			continue;
-		if (o->out->n == LANG_ORDER_MOST)
+		if (o->out->n == LANG_ORDER_ARRAYS)
 			return refuse(o, "it writes too many arrays");
 		for (unsigned k = 0; k < o->out->n; k++)
 			if (o->memory[o->out->array[k]] == o->memory[a])
 				return refuse(o, "arrays that it writes share memory");
 		o->out->array[o->out->n++] = (uint8_t)a;
 	}
+	o->narray = o->out->n;
+	if (o->narray + o->nsum > LANG_ORDER_MOST)
+		return refuse(o, "it adds up too many scalars");
+	for (unsigned k = 0; k < o->nsum; k++)
+		o->out->array[o->out->n++] = (uint8_t)(o->p->narray + k);
 	return true;
 }
 
@@ -51,10 +58,10 @@ static unsigned written_at(const struct order *o, uint32_t address)
 {
 	unsigned k = 0;
 
-	while (k < o->out->n && (o->array[address] == LANG_NO_ARRAY ||
+	while (k < o->narray && (o->array[address] == LANG_NO_ARRAY ||
 				 o->memory[o->out->array[k]] != o->memory[o->array[address]]))
 		k++;
-	return k < o->out->n ? k : LANG_ORDER_MOST;
+	return k < o->narray ? k : LANG_ORDER_MOST;
 }
 
 /* ---- What a store depends on ---- */
@@ -88,12 +95,15 @@ static unsigned wanted(const struct order *o)
 	return n;
 }
 
-/* Of all stores to written array k.  Functions of the text are gone through as well. */
+/* Of all stores to written array k, or all that is added to a scalar.  Functions of the text are
+ * gone through as well. */
 static void depend(struct order *o, unsigned k)
 {
 	unsigned before;
 
 	memset(o->need, 0, o->p->nreg);
+	if (k >= o->narray)
+		o->need[o->sum[k - o->narray]] = true;
 	for (uint32_t at = 0; at < o->p->ncode; at++) {
 		const struct lang_ins *i = &o->p->code[at];
 
@@ -193,10 +203,10 @@ static bool find_order(struct order *o)
 }
 
 bool lang_order_of(struct lang_order *out, const struct lang_grid *g, uint64_t written,
-		   const uint8_t *memory)
+		   const uint32_t *sum, unsigned nsum, const uint8_t *memory)
 {
 	const struct lang_program *p = g->program;
-	struct order o = {.out = out, .g = g, .p = p, .memory = memory};
+	struct order o = {.out = out, .g = g, .p = p, .memory = memory, .sum = sum, .nsum = nsum};
 	bool fine;
 
 	*out = (struct lang_order){0};

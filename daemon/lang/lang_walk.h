@@ -13,6 +13,8 @@
 /* Whoever does the turns looks at each index, so that one of which nothing is known may be any of
  * its axis, and a loop inside may have any bounds. */
 #define WALK_CHECKED 2u
+/* Scalars that are only added to are the caller's to look at, whatever their order. */
+#define WALK_ADDED 4u
 
 /* A register that the loop writes. */
 struct written {

@@ -115,7 +115,7 @@ static enum status put_operands(struct grid_step *s, struct err *err)
 	const struct lang_program *p = lang_grid_program(s->run);
 	const struct lang_grid *g = lang_grid_linked(s->run);
 	const struct plan_call *c = &s->x->call;
-	bool fits = grid_arrays(c) == p->narray && c->nscalar == g->nlive;
+	bool fits = grid_arrays(c) == lang_grid_arrays(g) && c->nscalar == g->nlive;
 	unsigned n = 0;
 
 	for (unsigned k = 0; k < p->nparam && fits; k++) {
@@ -126,6 +126,10 @@ static enum status put_operands(struct grid_step *s, struct err *err)
 		put_array(&s->array[n++], s->x, operand);
 		fits = c->operand[operand].dtype == p->param[k].type &&
 		       grid_axes(&c->operand[operand]) == p->param[k].rank;
+	}
+	if (fits && g->sums) {
+		put_array(&s->array[n], s->x, 0);
+		fits = c->operand[0].dtype == g->sum.type && grid_axes(&c->operand[0]) == 1;
 	}
 	if (!fits)
 		return err_set(err, E_INTERNAL, "step %u: loop %u has other operands",
@@ -191,7 +195,7 @@ enum status worker_grid(const struct worker_call *x, struct err *err)
 	if (st == OK)
 		st = put_operands(&s, err);
 	if (st == OK)
-		st = lang_grid_count(&s.turns, run, s.scalar, err);
+		st = lang_grid_count(&s.turns, run, s.array, s.scalar, err);
 	if (st != OK || !s.turns)
 		return st;
 	s.parts = (int64_t)PARTS * pool_threads(x->w->pool);

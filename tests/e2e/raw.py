@@ -196,10 +196,11 @@ def offer(ticket, device, rates=0):
     return nested(16, number(1, ticket) + number(2, device) + (number(3, rates) if rates else b""))
 
 
-def grid(number_, text, range_, levels=1, fast=0, only=0):
+def grid(number_, text, range_, levels=1, fast=0, only=0, sum_=0):
     """A loop of a kernel, for operations GRID."""
     return nested(17, number(1, number_) + nested(2, text.encode()) + number(3, range_)
-                  + number(4, levels) + number(5, fast) + number(6, only))
+                  + number(4, levels) + number(5, fast) + number(6, only)
+                  + (number(7, sum_) if sum_ else b""))
 
 
 class Reply:

@@ -307,6 +307,39 @@ def test_wrong_definitions_of_a_loop_that_is_there(siege):
     siege.check()
 
 
+ADDING = "kernel f(inout x: float64[:]) -> (k: int64) { for i in 0..len(x) { k += int64(x[i]) } }"
+
+
+def test_what_turns_add(siege):
+    """The register of k is one that nothing else is refused of; all others of the text's are refused, and so is an
+    array that is not behind the kernel's."""
+    taken = []
+    for register in range(20):
+        for at in range(20):
+            with Raw(siege.daemon.socket) as c:
+                c.request(raw.grid(1, ADDING, at, only=1, sum_=register + 1), Trace().full(1, [1]).message(),
+                          raw.demand(1, 1))
+                if c.receive().kind == "resolved":
+                    taken.append((at, register + 1))
+    assert len(taken) == 1
+    (at, word), = taken
+    for only in (0, 2, (1 << 32) - 1):
+        with Raw(siege.daemon.socket) as c:
+            c.request(raw.grid(1, ADDING, at, only=only, sum_=word))
+            assert c.ended().code == E_INVALID
+    with Raw(siege.daemon.socket) as c:
+        c.request(raw.grid(1, ADDING, at, only=1, sum_=(1 << 32) - 1))
+        assert c.ended().code == E_INVALID
+    for elements in (1, 3, 10, 25):
+        with Raw(siege.daemon.socket) as c:
+            c.request(raw.grid(1, ADDING, at, only=1, sum_=word))
+            t = Trace().full(1, [10], 2.5).op("EMPTY", 2, [], [1, elements], dtype="INT64")
+            c.request(loop(t, 1, [2, 1], [("INT64", 10)]).op("SUM", 3, [2], [1]).op("CAST", 4, [3], dtype="FLOAT64")
+                      .message(), raw.demand(1, 4))
+            assert values(c.receive()) == [(20.0,)]
+    siege.check()
+
+
 F, I = ("FLOAT64", f64(1.0)), ("INT64", 8)
 OPERATIONS = {
     "an unknown loop": lambda t: loop(t, 2, [1, 2], [F, I]),

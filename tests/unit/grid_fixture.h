@@ -15,6 +15,12 @@ static const char axpy[] = "kernel f(in x: float64[:], inout y: float64[:], inou
 			   "  for i in 0..len(y) { y[i] += a * x[i]; other[i] = 1 }\n"
 			   "}\n";
 
+/* k is what turns add up. */
+__attribute__((unused)) static const char adding[] =
+	"kernel f(in x: float64[:], inout y: int32[:]) -> (k: int64) {\n"
+	"  for i in 0..len(x) { k += int64(x[i]) + int64(y[i]) }\n"
+	"}\n";
+
 /* Where the first loop of a text begins. */
 static uint32_t range_of(const char *text)
 {
@@ -31,9 +37,21 @@ static uint32_t range_of(const char *text)
 	return at;
 }
 
+/* The register of its result. */
+__attribute__((unused)) static uint32_t sum_of(const char *text)
+{
+	struct lang_program *p = NULL;
+	uint32_t reg = 0;
+
+	cr_assert_eq(lang_program_of_text(&p, text, strlen(text), &err), OK, "%s", err.text);
+	reg = p->param[p->nparam].reg;
+	lang_free(p);
+	return reg;
+}
+
 __attribute__((unused)) static struct grid_words words_of(const char *text, uint32_t only)
 {
-	return (struct grid_words){text, range_of(text), 1, 0, only};
+	return (struct grid_words){text, range_of(text), 1, 0, only, 0};
 }
 
 __attribute__((unused)) static void vector(uint32_t id, unsigned dtype, uint64_t n)

@@ -303,3 +303,17 @@ Test(client_place, what_is_compiled_meanwhile_tells_nothing)
 	cr_expect_eq(k->last_us, 500);
 	braze_kernel_free(k);
 }
+
+Test(client_place, what_turns_add_is_written_and_read)
+{
+	static const struct lang_grid adds = {.only = 2, .sums = true, .sum = {.type = DT_FLOAT32}};
+
+	launch.grid = &adds;
+	takes(11000);
+	cr_expect(goes(), "%s", kernel.afar);
+	launch.elements = 600000000; /* 4.8 GB at 1 TB/s, longer than the instructions */
+	buffer[0].uses = buffer[1].uses = 0;
+	cr_expect_not(goes(), "%s", kernel.afar);
+	takes(15000);
+	cr_expect(goes(), "%s", kernel.afar);
+}

@@ -78,6 +78,33 @@ Test(grid, a_number_is_never_another_ones)
 	grid_unref(h);
 }
 
+Test(grid, what_turns_add_has_an_array_behind_the_others)
+{
+	struct grid_words w = words_of(adding, 2), bad;
+	struct grid *g = NULL, *h = NULL;
+
+	w.sum = sum_of(adding) + 1;
+	cr_assert_eq(grid_table_take(&g, grids, &w, 0, &err), OK, "%s", err.text);
+	cr_assert(g->narray == 3 && g->dtype[2] == DT_INT64 && g->rank[2] == 1);
+	cr_expect(grid_fits(g, 0, true, DT_INT64, 1) && grid_fits(g, 1, true, DT_FLOAT64, 1) &&
+		  grid_fits(g, 2, true, DT_INT32, 1));
+	cr_expect_not(grid_fits(g, 0, true, DT_INT64, 2));
+	cr_expect_not(grid_fits(g, 0, true, DT_FLOAT64, 1));
+	bad = w;
+	bad.only = 1;
+	cr_expect_eq(grid_table_take(&h, grids, &bad, 0, &err), E_INVALID, "not behind them");
+	for (bad = w; bad.sum < 100; bad.sum++)
+		cr_expect(bad.sum == w.sum ||
+				  grid_table_take(&h, grids, &bad, 0, &err) == E_INVALID,
+			  "register %u", bad.sum - 1);
+	bad.sum = UINT32_MAX;
+	cr_expect_eq(grid_table_take(&h, grids, &bad, 0, &err), E_INVALID);
+	bad = w;
+	bad.sum = 0;
+	cr_expect_eq(grid_table_take(&h, grids, &bad, 0, &err), E_INVALID, "an array of none");
+	grid_unref(g);
+}
+
 Test(grid, what_is_none_is_refused)
 {
 	struct grid_words w = words_of(axpy, 1), bad;
@@ -590,7 +617,7 @@ Test(grid, turns_in_any_stretches_and_order)
 		x[i] = i;
 		y[i] = 1;
 	}
-	cr_assert_eq(lang_grid_count(&turns, r, scalar, &err), OK, "%s", err.text);
+	cr_assert_eq(lang_grid_count(&turns, r, array, scalar, &err), OK, "%s", err.text);
 	cr_assert_eq(turns, N);
 	for (uint64_t lo = 993; lo < N; lo -= 331) /* 993, 662, 331, 0 */
 		cr_assert_eq(lang_grid_turns(r, array, scalar, lo, lo + 331, NULL, NULL, &err), OK,
@@ -624,7 +651,7 @@ Test(grid, steps_of_any_size_and_a_wrong_index)
 	union lang_reg scalar[2] = {{.i = N - 1}, {.i = -3}};
 	uint64_t turns = 0;
 
-	cr_assert_eq(lang_grid_count(&turns, r, scalar, &err), OK);
+	cr_assert_eq(lang_grid_count(&turns, r, array, scalar, &err), OK);
 	cr_assert_eq(turns, N / 3 + 1);
 	cr_assert_eq(lang_grid_turns(r, array, scalar, 100, turns, NULL, NULL, &err), OK);
 	cr_assert_eq(lang_grid_turns(r, array, scalar, 0, 100, NULL, NULL, &err), OK);
@@ -634,7 +661,48 @@ Test(grid, steps_of_any_size_and_a_wrong_index)
 	cr_assert_eq(lang_grid_turns(r, array, scalar, 0, 1, NULL, NULL, &err), E_INDEX);
 	cr_assert_eq(lang_grid_turns(r, array, scalar, 1, 2, NULL, NULL, &err), OK);
 	scalar[1].i = 0;
-	cr_assert_eq(lang_grid_count(&turns, r, scalar, &err), E_INVALID);
+	cr_assert_eq(lang_grid_count(&turns, r, array, scalar, &err), E_INVALID);
+	lang_grid_unlink(r);
+}
+
+/* Any stretches, in any order: elements are of their own turns, and all that there are are set. */
+Test(grid, what_turns_add_in_stretches)
+{
+	static double x[N];
+	static int32_t y[N];
+	static int64_t t[N + 8];
+	struct grid_words w = words_of(adding, 2);
+	enum isa_level level = isa_best();
+	struct lang_array array[] = {as_array(x, N, 8), as_array(y, N, 4), as_array(t, 0, 8)};
+	union lang_reg scalar[1] = {{.i = N}};
+	static const int64_t many[] = {1, 2, 7, 100, N, N + 5};
+	struct lang_grid_run *r = NULL;
+	struct lang_program *p = NULL;
+	int64_t want = 0, have = 0;
+	uint64_t n = 0;
+	struct lang_grid g;
+
+	w.sum = sum_of(adding) + 1;
+	cr_assert_eq(grid_program(&p, &g, &w, &err), OK, "%s", err.text);
+	cr_assert_eq(lang_grid_link(&r, p, &g, tier0_table(level), tier0_wide_table(level), &err),
+		     OK, "%s", err.text);
+	for (int i = 0; i < N; i++)
+		want += (int64_t)(x[i] = i * 3 % 101) + (y[i] = i - 7);
+	for (unsigned k = 0; k < sizeof many / sizeof *many; k++) {
+		have = 0;
+		memset(t, 0x33, sizeof t);
+		array[2].shape.dim[0] = many[k];
+		cr_assert_eq(lang_grid_count(&n, r, array, scalar, &err), OK);
+		cr_assert_eq(n, many[k]);
+		for (uint64_t part = 3; part-- > 0;)
+			cr_assert_eq(lang_grid_turns(r, array, scalar, n * part / 3,
+						     n * (part + 1) / 3, NULL, NULL, &err),
+				     OK, "%s", err.text);
+		for (uint64_t i = 0; i < n; i++)
+			have += t[i];
+		cr_expect_eq(have, want, "%ld elements", (long)many[k]);
+		cr_expect_eq(t[many[k]], 0x3333333333333333, "behind the last");
+	}
 	lang_grid_unlink(r);
 }
 

@@ -154,6 +154,22 @@ Test(lang_afar, what_is_known_of_launches)
 	lang_looks_free(&looks);
 }
 
+/* A launch stays as the look found it that made it, whatever the next one finds. */
+Test(lang_afar, each_launch_is_of_its_own_look)
+{
+	struct lang_looks looks;
+	struct lang_afar list;
+
+	listed(&list, &looks,
+	       "for k in 0..2 {\n for i in 0..n { for j in 0..n - 1 {\n"
+	       "m[i, j] = m[i, j + 1 - k] * 0.5 } }\n}");
+	cr_assert_eq(list.n, 2);
+	cr_expect_eq(list.launch[0].grid->levels, 1);
+	cr_expect_eq(list.launch[1].grid->levels, 2);
+	lang_afar_free(&list);
+	lang_looks_free(&looks);
+}
+
 Test(lang_afar, which_indices_are_proven)
 {
 	static const struct {
@@ -199,6 +215,15 @@ Test(lang_afar, a_loop_of_no_turns_is_no_launch)
 	check("s = n", 3, 0, "no loop");
 }
 
+Test(lang_afar, what_each_turn_sets_to_a_constant_is_left)
+{
+	check("for i in 0..n { a[i] = b[i]\n s = 7 }\nfor i in 0..s { c[i] = 1.0 }", N, 2, NULL);
+	check("s = 3\nfor i in 0..n { a[i] = b[i]\n s = 7 }", 0, 0, NULL);
+	/* Not in each, or not the same. */
+	check("for i in 0..n { a[i] = b[i]\n if a[i] > 1.0 { s = 7 } }", N, 0, "passes from turn");
+	check("for i in 0..n { a[i] = b[i]\n s = i }", N, 0, "a scalar is left");
+}
+
 Test(lang_afar, several_arrays_are_a_launch_each)
 {
 	check("for i in 0..n { a[i] = b[i] + 1.0\n c[i] = b[i] * 3.0 }", N, 2, NULL);
@@ -236,7 +261,7 @@ Test(lang_afar, what_needs_elements_has_no_list)
 	check("a[0] = 1.0\nfor i in 0..n { c[i] = b[i] }", N, 0, "element");
 	check("for i in 0..n { c[i] = b[i] }\na[0] = c[1]", N, 0, "element");
 	check("for i in 1..n { a[i] = a[i - 1] + 1.0 }", N, 0, "same bytes, 1 turn apart");
-	check("for i in 0..n { s = s + i\n a[i] = 1.0 }", N, 0, "added up");
+	check("for i in 0..n { s = s + i\n a[i] = float64(s) }", N, 0, "passes from turn to turn");
 	check("for i in 0..n + 1 { a[i] = 1.0 }", N, 0, "an index of 'a'");
 	check("for i in 0..n { m[i, 0:n] = b[0:n] }", N, 0, "slices");
 }

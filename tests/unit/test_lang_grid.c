@@ -101,6 +101,11 @@ Test(lang_grid, what_no_thread_does)
 	cr_expect_eq(grid("for i in 0..9 { while a[i] > 3.0 { a[i] -= 1.0 } }", 1), OK);
 	cr_expect_eq(
 		grid("let u = 0.0\nfor i in 0..9 reduction(+: u) { u += a[i]; a[i] = 1.0 }", 1),
+		OK);
+	cr_expect_eq(
+		grid("for i in 0..9 { let u = 0.0\nfor j in 0..9 reduction(+: u) { u += a[j] }\n"
+		     "a[i] = u }",
+		     1),
 		E_UNSUPPORTED);
 	/* Words: registers more than there may be. */
 	char text[4000] = "";
@@ -246,10 +251,14 @@ Test(lang_grid, one_level)
 	/* An index outside, sums, scalars that go on. */
 	cr_expect_eq(levels("for i in 0..14 { a[i + k] = 1.0 }", 9), 0);
 	cr_expect_eq(levels("for i in 0..14 { t += a[i]; a[i] = 1.0 }", 0), 0);
-	cr_expect_eq(levels("for i in 0..14 { s += 1; a[i] = 1.0 }", 0), 0);
+	cr_expect_eq(levels("for i in 0..14 { s += 1; a[i] = 1.0 }", 0), 1);
+	cr_expect_eq(levels("for i in 0..14 { s += 1; a[i] = float64(s) }", 0), 0);
+	cr_expect_eq(levels("for i in 0..14 reduction(+: t) { t += a[i] }", 0), 1);
 	cr_expect_eq(levels("let u = 0.0\nfor i in 0..14 { a[i] = u; u = a[i] }", 0), 0);
 	/* Read behind it, if only what the last turn left. */
-	cr_expect_eq(levels("let u = 0.0\nfor i in 0..14 { u = 2.0; a[i] = u }\nt = u", 0), 0);
+	cr_expect_eq(levels("let u = 0.0\nfor i in 0..14 { u = float64(i); a[i] = u }\nt = u", 0),
+		     0);
+	cr_expect_eq(levels("let u = 0.0\nfor i in 0..14 { u = 2.0; a[i] = u }\nt = u", 0), 1);
 	cr_expect_eq(levels("let u = 0.0\nfor i in 0..14 { u = 2.0; a[i] = u }", 0), 1);
 	cr_expect_eq(levels("sequential for i in 0..14 { a[i] = 1.0 }", 0), 0);
 	cr_expect_eq(levels("for i in 0..14 { a[0:3] = 1.0 }", 0), 0);
