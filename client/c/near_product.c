@@ -208,7 +208,7 @@ static uint64_t work_of(const struct product_near *p, bool tree, enum sums how)
 		work += dot_work(p->type, k);
 	else
 		work += (uint64_t)(results * k);
-	/* As by_sums and long_dot share them. */
+	/* As by_sums and long_dots share them. */
 	return p->batches || results * k * bytes < NEAR_FETCHED ? work : near_shared(work);
 }
 
@@ -308,13 +308,14 @@ static void next_place(struct place *at, const struct product_near *p, int last)
 	}
 }
 
-/* A sum of so many elements, of several parts. */
+/* Sums of so many elements each, of several parts: of rows with one vector. */
 struct long_sum {
 	const struct product_loops *loops;
-	const char *a, *b;
+	const char *a[PRODUCT_DOTS], *b;
+	int rows;
 	int64_t n;
-	int64_t from;	    /* the first part of some */
-	struct bz_acc *acc; /* of each of those */
+	int64_t from;			    /* the first part of some */
+	struct bz_acc (*acc)[PRODUCT_DOTS]; /* of each of those */
 };
 
 /* An eighth of a chunk is eight blocks, which the tree joins before it joins them with others: so
@@ -322,43 +323,58 @@ struct long_sum {
 #define DOT_PART   (TREE_CHUNK / 8)
 #define SOME_PARTS 128
 
-/* Of those some, [lo, hi). */
+/* Of those some, [lo, hi).  Fewer rows than loops of several have take the first again, which
+ * memory need not answer again. */
 static void sum_parts(void *data, int64_t lo, int64_t hi)
 {
 	const struct long_sum *s = data;
+	int bytes = s->loops->bytes;
 
 	for (int64_t c = lo; c < hi; c++) {
 		int64_t at = (s->from + c) * DOT_PART, left = s->n - at;
-		struct bz_acc *acc = &s->acc[c];
+		int64_t n = left < DOT_PART ? left : DOT_PART;
+		_Alignas(8) char sum[PRODUCT_DOTS * 8];
+		const char *row[PRODUCT_DOTS];
 
-		*acc = (struct bz_acc){0};
-		s->loops->dot((char *)acc->v, s->a + at * s->loops->bytes,
-			      s->b + at * s->loops->bytes, left < DOT_PART ? left : DOT_PART);
+		for (int r = 0; r < PRODUCT_DOTS; r++)
+			row[r] = s->a[r < s->rows ? r : 0] + at * bytes;
+		if (s->rows == 1)
+			s->loops->dot(sum, row[0], s->b + at * bytes, n);
+		else
+			s->loops->dots(sum, row, s->b + at * bytes, n);
+		for (int r = 0; r < s->rows; r++) {
+			s->acc[c][r] = (struct bz_acc){0};
+			memcpy(s->acc[c][r].v, sum + r * bytes, (size_t)bytes);
+		}
 	}
 }
 
-/* Its parts are joined as the tree does, whoever sums them. */
-static __attribute__((noinline)) void long_dot(const struct product_near *p, char *to,
-					       const char *a, const char *b, int64_t n)
+/* Their parts are joined as the tree does, whoever sums them. */
+static __attribute__((noinline)) void long_dots(const struct product_near *p, char *to,
+						struct long_sum *s)
 {
 	const struct tier0_red *red = near_tree(p->s->near, OP_SUM, p->type);
-	_Alignas(64) char state[TIER0_STATE_BYTES];
-	int64_t parts = (n + DOT_PART - 1) / DOT_PART;
-	bool alone = n * dtype_row(p->type)->bytes < NEAR_FETCHED;
-	struct bz_acc acc[SOME_PARTS];
-	struct long_sum s = {
-		&p->s->near->lib->product->type[p->type], a, b, n, .from = 0, .acc = acc};
+	_Alignas(64) char state[PRODUCT_DOTS][TIER0_STATE_BYTES];
+	int64_t parts = (s->n + DOT_PART - 1) / DOT_PART, all = s->n * s->rows;
+	bool alone = all * s->loops->bytes < NEAR_FETCHED;
+	struct bz_acc acc[SOME_PARTS][PRODUCT_DOTS];
 
-	red->init(state);
-	for (; s.from < parts; s.from += SOME_PARTS) {
-		int64_t some = parts - s.from < SOME_PARTS ? parts - s.from : SOME_PARTS;
+	s->acc = acc;
+	for (int r = 0; r < s->rows; r++)
+		red->init(state[r]);
+	for (s->from = 0; s->from < parts; s->from += SOME_PARTS) {
+		int64_t some = parts - s->from < SOME_PARTS ? parts - s->from : SOME_PARTS;
 
-		near_share(sum_parts, &s, some, 1, alone ? 0 : dot_work(p->type, some * DOT_PART));
+		near_share(sum_parts, s, some, 1,
+			   alone ? 0 : dot_work(p->type, some * DOT_PART * s->rows));
 		for (int64_t c = 0; c < some; c++)
-			red->join(state, &acc[c]);
+			for (int r = 0; r < s->rows; r++)
+				red->join(state[r], &acc[c][r]);
 	}
-	red->end(state, n, acc);
-	red->put(acc, to);
+	for (int r = 0; r < s->rows; r++, to += s->loops->bytes) {
+		red->end(state[r], s->n, acc[0]);
+		red->put(acc[0], to);
+	}
 }
 
 /* Result after result, of so many from `at` on. */
@@ -370,7 +386,9 @@ static void by_dots(const struct product_near *p, char *out, struct place at, in
 
 	for (int64_t r = 0; r < results; r++, out += loops->bytes) {
 		if (k > TREE_CHUNK)
-			long_dot(p, out, at.at[0], at.at[1], k);
+			long_dots(
+				p, out,
+				&(struct long_sum){loops, {at.at[0]}, at.at[1], .rows = 1, .n = k});
 		else
 			loops->dot(out, at.at[0], at.at[1], k);
 		next_place(&at, p, last);
@@ -384,7 +402,7 @@ static int64_t by_several(const struct product_near *p, char *out, const struct 
 	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
 	int64_t k = p->domain.dim[2], step = p->stride[row][row], r = 0;
 
-	if (p->batches || k > TREE_CHUNK || !loops->dots)
+	if (p->batches || !loops->dots)
 		return 0;
 	for (; r + PRODUCT_DOTS <= results; r += PRODUCT_DOTS) {
 		const char *rows[PRODUCT_DOTS];
@@ -394,6 +412,24 @@ static int64_t by_several(const struct product_near *p, char *out, const struct 
 		loops->dots(out + r * loops->bytes, rows, at->at[!row], k);
 	}
 	return r;
+}
+
+/* The same of long sums: all. */
+static void by_long(const struct product_near *p, char *out, const struct place *at, bool row,
+		    int64_t results)
+{
+	const struct product_loops *loops = &p->s->near->lib->product->type[p->type];
+	int64_t step = p->stride[row][row];
+
+	for (int64_t r = 0; r < results; r += PRODUCT_DOTS) {
+		int64_t left = results - r;
+		struct long_sum s = {.loops = loops, .b = at->at[!row], .n = p->domain.dim[2]};
+
+		s.rows = left < PRODUCT_DOTS ? (int)left : PRODUCT_DOTS;
+		for (int i = 0; i < s.rows; i++)
+			s.a[i] = at->at[row] + (r + i) * step;
+		long_dots(p, out + r * loops->bytes, &s);
+	}
 }
 
 /* Of a vector with a matrix, or of each of a stack, so many results at once, from `at` on. */
@@ -443,7 +479,7 @@ struct some_sums {
 	bool row;
 };
 
-#define SUMS_GRAIN  16 /* results that a thread has beside each other */
+#define SUMS_GRAIN  16 /* results that a thread has beside each other, of rows that are not long */
 #define FEW_COLUMNS 16 /* at once, about */
 
 /* Results [lo, hi) of the matrix's rows or columns; of a stack all. */
@@ -459,6 +495,10 @@ static void sum_some(void *data, int64_t lo, int64_t hi)
 	at.at[s->row] += lo * p->stride[s->row][axis];
 	if (s->how == COLUMNS || s->how == ROWS) {
 		by_vector(p, out, at, s->how == ROWS, s->row, hi - lo);
+		return;
+	}
+	if (!p->batches && p->domain.dim[2] > TREE_CHUNK) {
+		by_long(p, out, &at, s->row, hi - lo);
 		return;
 	}
 	done = by_several(p, out, &at, s->row, hi - lo);
@@ -491,10 +531,15 @@ static void by_sums(struct product_near *p, char *out, enum sums how, bool row)
 		pack(p, &s.at, !row, 0);
 	if (how == PACKED_PAIR)
 		pack(p, &s.at, row, 1);
-	if (p->batches || kept == 1 || kept * k * dtype_row(p->type)->bytes < NEAR_FETCHED)
+	/* Of long sums parts are shared. */
+	if (p->batches || kept == 1 || k > TREE_CHUNK ||
+	    kept * k * dtype_row(p->type)->bytes < NEAR_FETCHED)
 		sum_some(&s, 0, kept);
 	else
-		near_share(sum_some, &s, kept, SUMS_GRAIN, (uint64_t)kept * dot_work(p->type, k));
+		near_share(sum_some, &s, kept,
+			   k * dtype_row(p->type)->bytes < PRODUCT_LONG_ROW ? SUMS_GRAIN
+									    : PRODUCT_DOTS,
+			   (uint64_t)kept * dot_work(p->type, k));
 	near_leave(mode);
 }
 

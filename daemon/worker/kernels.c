@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "loops/product.h"
 
 void kernels_init(struct kernels *k, const struct kernel_ops *ops)
 {
@@ -198,6 +199,11 @@ void kernels_reduce(const struct kernel_entry *e, const struct bz_args *a, int64
 		e->code.reduce(a, lo, hi, clo, chi, part);
 	else
 		e->ops->reduce(e->spec, e->prepared, a, lo, hi, clo, chi, part, scratch);
+}
+
+int64_t kernels_together(const struct kernel_entry *e, const struct bz_args *a)
+{
+	return e->ops->quicker && e->ops->quicker(e->spec, e->prepared, a) ? PRODUCT_DOTS : 1;
 }
 
 void kernels_combine(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,

@@ -86,6 +86,9 @@ struct kernel_entry *kernels_find(const struct kernels *k, uint32_t id);
 double kernels_pace(const struct kernel_entry *e, uint16_t shape);
 void kernels_learn(struct kernel_entry *e, uint16_t shape, double point_ns);
 
+/* How many points a reduction goes through at once, where it does not by itself. */
+int64_t kernels_together(const struct kernel_entry *e, const struct bz_args *a);
+
 void kernels_map(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,
 		 void *scratch);
 void kernels_reduce(const struct kernel_entry *e, const struct bz_args *a, int64_t lo, int64_t hi,

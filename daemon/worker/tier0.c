@@ -16,6 +16,7 @@
 
 #include "loops/product.h"
 #include "loops/tile.h"
+#include "tier0_dots.h"
 #include "tier0_layout.h"
 #include "tier0_walk.h"
 
@@ -485,14 +486,14 @@ static const struct product_loops *product_of(enum isa_level level, unsigned dty
 	return &table[level < 0 ? 0 : level]->type[dtype];
 }
 
-/* Are the points' sums dots of elements side by side, of one chunk? */
+/* Are the points' sums dots of elements side by side? */
 static bool are_dots(const struct run *r, int64_t total)
 {
 	const struct nest_instr *in = r->spec->instr;
 	const uint16_t *pair = r->lay->pair;
 	int64_t bytes = r->lay->dots ? bytes_of(in[pair[0]].dtype) : 0;
 
-	return bytes && total > 0 && total <= TREE_CHUNK && r->red.loops.n == 1 &&
+	return bytes && total > 0 && r->red.loops.n == 1 &&
 	       r->red.step[in[pair[0]].a][0] == bytes && r->red.step[in[pair[1]].a][0] == bytes;
 }
 
@@ -527,11 +528,10 @@ static void dot_points(struct run *r, int64_t lo, int64_t hi, int64_t total)
 		n = least(hi - p, PRODUCT_DOTS);
 		int same = dot_factors(r, p, (int)n, at);
 
-		if (n == PRODUCT_DOTS && same >= 0)
-			loops->dots(to, at[!same], at[same][0], total);
-		else
-			for (int k = 0; k < n; k++)
-				loops->dot(to + k * bytes_of(dtype), at[0][k], at[1][k], total);
+		tier0_dots(&(struct tier0_dots){loops, red_of(r, 0), r->a->cancel,
+						at[same >= 0 && !same], at[same < 0 || same],
+						(int)n, same >= 0},
+			   to, total);
 		to += n * bytes_of(dtype);
 	}
 }

@@ -228,7 +228,7 @@ bool tier0_quicker(const struct nest *spec, const void *prepared, const struct b
 	const struct tier0_layout *lay = prepared;
 	int64_t total = a->extent[spec->npar];
 
-	if (!lay->dots || spec->nred != 1 || spec->vec < spec->npar || total > TREE_CHUNK)
+	if (!lay->dots || spec->nred != 1 || spec->vec < spec->npar)
 		return false;
 	const struct nest_instr *in = spec->instr, *x = &in[lay->pair[0]], *y = &in[lay->pair[1]];
 	int64_t bytes = dtype_row(x->dtype)->bytes, last = spec->npar;

@@ -19,6 +19,7 @@
 #define CHUNK_MAX    65536
 #define UNIT_NS	     5e6       /* a unit predicted longer than this is made smaller */
 #define PER_THREAD   8	       /* units a thread should find */
+#define JOINED_UNITS 4	       /* likewise, so that they are made of rows that go together */
 #define COLUMN_UNITS 2	       /* likewise of tiles of columns */
 #define TILE_UNIT_NS 2e7       /* likewise of a tile of columns, which costs by its rows */
 #define STRIP_LINES  8	       /* of a row of a gather that a thread takes, at least */
@@ -177,9 +178,13 @@ static int64_t grain_points(const struct step *s, int64_t share, int64_t each)
 
 static enum status step_points(struct step *s, struct err *err)
 {
-	int64_t points = s->hi - s->lo;
+	int64_t points = s->hi - s->lo, threads = pool_threads(s->w->pool), rows = 1;
 
-	s->grain = grain_points(s, points / (PER_THREAD * pool_threads(s->w->pool)), s->each);
+	s->grain = grain_points(s, points / (PER_THREAD * threads), s->each);
+	if (s->cmd->nred)
+		rows = kernels_together(s->entry, &s->args);
+	if (points >= JOINED_UNITS * threads * rows)
+		s->grain = (s->grain + rows - 1) / rows * rows;
 	return spread(s, points_unit, (points + s->grain - 1) / s->grain,
 		      (double)s->elements * s->point_ns, err);
 }

@@ -464,112 +464,9 @@ FIRST(f64, double, WIDE)
 			s = stack[--sp] + s;                                                       \
 		memcpy(to, &s, sizeof(s));                                                         \
 	}
-/* The same of several rows with one vector: as many at once as have their lanes in registers, which
- * read the vector once, and whose memory answers side by side. */
-#if WIDE == 64
-#define JOINED 4
-#elif WIDE == 32
-#define JOINED 2
-#else
-#define JOINED 1
-#endif
-#define PAGE  4096
-#define AHEAD (4 * PAGE)
-/* A line of each page: processors read ahead within a page, and the address of the next one takes
- * as long to be found as its memory to answer. */
-ALWAYS void ask_pages(const char *p, int bytes)
-{
-	for (int i = 0; i < bytes; i += PAGE)
-		__builtin_prefetch(p + i);
-}
-#define DOTS_AT(t, T, B)                                                                           \
-	/* n products from element `done` of the rows on. */                                       \
-	ALWAYS void dots_block_##t(T *to, const char *const *a, const char *b, int64_t done,       \
-				   int64_t n)                                                      \
-	{                                                                                          \
-		enum { SIZE = sizeof(T), VECTORS = 256 / B, EACH = B / SIZE };                     \
-		const vec_##t##_##B none = (T)-0.0 - (vec_##t##_##B){0};                           \
-		const char *at[JOINED], *v = b;                                                    \
-		vec_##t##_##B sum[JOINED][VECTORS];                                                \
-		T lane[EACH];                                                                      \
-                                                                                                   \
-		UNROLLED for (int r = 0; r < JOINED; r++)                                          \
-		{                                                                                  \
-			at[r] = a[r] + done * SIZE;                                                \
-			UNROLLED for (int k = 0; k < VECTORS; k++) sum[r][k] = none;               \
-		}                                                                                  \
-		for (; n >= VECTORS * EACH; n -= VECTORS * EACH, v += 256)                         \
-			UNROLLED for (int k = 0; k < VECTORS; k++)                                 \
-			{                                                                          \
-				vec_##t##_##B y = *(const mem_##t##_##B *)(v + k * B);             \
-                                                                                                   \
-				UNROLLED for (int r = 0; r < JOINED; r++) sum[r][k] +=             \
-					*(const mem_##t##_##B *)(at[r] + (v - b) + k * B) * y;     \
-			}                                                                          \
-		UNROLLED for (int k = 0; k < VECTORS; k++)                                         \
-		{                                                                                  \
-			int64_t left = n - k * EACH;                                               \
-                                                                                                   \
-			UNROLLED for (int r = 0; r < JOINED && left > 0; r++)                      \
-			{                                                                          \
-				const char *x = at[r] + (v - b) + k * B;                           \
-                                                                                                   \
-				if (left >= EACH)                                                  \
-					sum[r][k] += *(const mem_##t##_##B *)x *                   \
-						     *(const mem_##t##_##B *)(v + k * B);          \
-				else                                                               \
-					sum[r][k] += beginning_##t(x, (int)left) *                 \
-						     first_##t(v + k * B, (int)left * SIZE);       \
-			}                                                                          \
-		}                                                                                  \
-		UNROLLED for (int r = 0; r < JOINED; r++)                                          \
-		{                                                                                  \
-			UNROLLED for (int w = VECTORS / 2; w >= 1; w /= 2)                         \
-				UNROLLED for (int k = 0; k < w; k++) sum[r][k] += sum[r][k + w];   \
-			memcpy(lane, sum[r], B);                                                   \
-			UNROLLED for (int w = EACH / 2; w >= 1; w /= 2)                            \
-				UNROLLED for (int k = 0; k < w; k++) lane[k] += lane[k + w];       \
-			to[r] = lane[0];                                                           \
-		}                                                                                  \
-	}                                                                                          \
-	ALWAYS void dots_joined_##t(char *to, const char *const *a, const char *b, int64_t n,      \
-				    int64_t next)                                                  \
-	{                                                                                          \
-		enum { BLOCK = TREE_BLOCK * sizeof(T) };                                           \
-		T stack[8][JOINED], s[JOINED];                                                     \
-		int sp = 0;                                                                        \
-                                                                                                   \
-		for (int64_t done = 0, block = 1; done < n; done += TREE_BLOCK, block++) {         \
-			int64_t left = n - done < TREE_BLOCK ? n - done : TREE_BLOCK;              \
-			int64_t at = done * (int)sizeof(T) + AHEAD, row = n * (int)sizeof(T);      \
-                                                                                                   \
-			for (int r = 0; r < JOINED; r++)                                           \
-				ask_pages(a[r] + (at < row ? at : next + at - row), BLOCK);        \
-			dots_block_##t(s, a, b + done * (int)sizeof(T), done, left);               \
-			for (int64_t m = block; !(m & 1); m >>= 1, sp--)                           \
-				for (int r = 0; r < JOINED; r++)                                   \
-					s[r] = stack[sp - 1][r] + s[r];                            \
-			memcpy(stack[sp++], s, sizeof(s));                                         \
-		}                                                                                  \
-		memcpy(s, stack[--sp], sizeof(s));                                                 \
-		for (; sp > 0; sp--)                                                               \
-			for (int r = 0; r < JOINED; r++)                                           \
-				s[r] = stack[sp - 1][r] + s[r];                                    \
-		memcpy(to, s, sizeof(s));                                                          \
-	}                                                                                          \
-	static void dots_##t(char *to, const char *const *a, const char *b, int64_t n)             \
-	{                                                                                          \
-		int64_t next = JOINED * (a[1] - a[0]);                                             \
-                                                                                                   \
-		for (int r = 0; r < PRODUCT_DOTS; r += JOINED)                                     \
-			dots_joined_##t(to + r * (int)sizeof(T), a + r, b, n, next);               \
-	}
 #define DOT(t, T, B) DOT_AT(t, T, B)
 DOT(f32, float, WIDE)
 DOT(f64, double, WIDE)
-#define DOTS(t, T, B) DOTS_AT(t, T, B)
-DOTS(f32, float, WIDE)
-DOTS(f64, double, WIDE)
 
 /* The same of many short rows with one vector.  As many rows at once as a register has lanes:
  * the steps between the lanes of one sum become steps between registers, each of which
@@ -600,6 +497,7 @@ DOTS(f64, double, WIDE)
 	HALVE(16, 4, s);                                                                           \
 	HALVE(16, 2, s);                                                                           \
 	HALVE(16, 1, s)
+#include "product_dots.h"
 #define ROWS_AT(t, T, B)                                                                           \
 	/* One row, but for the steps between lanes; `last`: elements of its last vector. */       \
 	ALWAYS vec_##t##_##B row_##t(const char *a, const vec_##t##_##B *v, const int vectors,     \

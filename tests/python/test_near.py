@@ -212,7 +212,7 @@ def test_reductions(name, dtype):
 
 @pytest.mark.parametrize("dtype", "fd")
 def test_products_with_a_vector(dtype):
-    for m, k in [(1, 1), (1, 7), (5, 1), (3, 40), (40, 3), (64, 64), (12, 513), (300, 31), (2, 9000), (100, 1000),
+    for m, k in [(1, 1), (1, 7), (5, 1), (3, 40), (40, 3), (64, 64), (12, 513), (300, 31), (2, 9000), (100, 1000), (7, 66000),
                  (1, 66000), (2, 65536), (3, 65537), (1, 140001), (1, 200000)]:
         wide = np.asarray(values(dtype, 4 * m * k)).reshape(2 * m, 2 * k)
         x = np.asarray(values(dtype, 2 * k, 1))

@@ -369,6 +369,57 @@ Test(product, sums_of_a_vector_with_a_matrix_are_the_trees, .timeout = 300)
 			}
 }
 
+/* Rows beside each other, the last of which and the vector end where readable memory does, and lie
+ * `off` bytes beyond a multiple of an element's bytes. */
+#define MANY_ROWS(T)                                                                               \
+	static void several_rows_##T(unsigned dtype, int64_t n, int64_t off)                       \
+	{                                                                                          \
+		size_t row = (size_t)n * sizeof(T), all = PRODUCT_DOTS * row;                      \
+		char *a = malloc(all + (size_t)off), *b = malloc(row + (size_t)off);               \
+		T *x = malloc(all), *v = malloc(row), sums[PRODUCT_DOTS + 1];                      \
+		const char *rows[PRODUCT_DOTS];                                                    \
+                                                                                                   \
+		for (int64_t i = 0; i < PRODUCT_DOTS * n; i++)                                     \
+			x[i] = i % 5 == 0 ? (T)-0.0 : (T)number();                                 \
+		for (int64_t i = 0; i < n; i++)                                                    \
+			v[i] = i % 7 == 0 ? (T)0.0 : (T)number();                                  \
+		x[n / 2] = (T)NAN;                                                                 \
+		x[n + n / 3] = (T)INFINITY;                                                        \
+		memcpy(a + off, x, all);                                                           \
+		memcpy(b + off, v, row);                                                           \
+		for (int r = 0; r < PRODUCT_DOTS; r++)                                             \
+			rows[r] = a + off + (size_t)r * row;                                       \
+		for (int level = ISA_V2; level <= (int)isa_best(); level++) {                      \
+			sums[PRODUCT_DOTS] = 0.5;                                                  \
+			table(level)->type[dtype].dots((char *)sums, rows, b + off, n);            \
+			cr_assert_eq(sums[PRODUCT_DOTS], 0.5);                                     \
+			cr_assert(isnan(sums[0]));                                                 \
+			for (int r = 1; r < PRODUCT_DOTS; r++) {                                   \
+				T want = tree_##T(v, 1, x + r * n, 1, n);                          \
+                                                                                                   \
+				cr_assert(memcmp(&want, sums + r, sizeof(T)) == 0 ||               \
+						  (isnan(want) && isnan(sums[r])),                 \
+					  "level %d, %ld: row %d", level, (long)n, r);             \
+			}                                                                          \
+		}                                                                                  \
+		free(a), free(b), free(x), free(v);                                                \
+	}
+MANY_ROWS(float)
+MANY_ROWS(double)
+
+Test(product, sums_of_several_rows_are_the_trees, .timeout = 300)
+{
+	/* About the stripes, the blocks and the chunk of the tree, and rows of 4096 bytes. */
+	static const int64_t some[] = {1, 32, 64, 512, 576, 1024, 1088, 2048, 3072, TREE_CHUNK};
+
+	for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+		for (int64_t n = some[i] - 9; n <= some[i] + 9; n++)
+			for (int64_t off = 0; n > 0 && n <= TREE_CHUNK && off <= 5; off += 5) {
+				several_rows_float(DT_FLOAT32, n, off);
+				several_rows_double(DT_FLOAT64, n, off);
+			}
+}
+
 /* Rows that end where readable memory does, into a result that ends where others begin. */
 #define SHORT_ROWS(T)                                                                              \
 	static void short_rows_##T(unsigned dtype, int64_t n, int64_t rows)                        \

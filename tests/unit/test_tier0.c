@@ -327,7 +327,7 @@ static struct call *dot_call(double *x, double *y, double *out, int64_t rows, in
 	return c;
 }
 
-/* At every level; sums of several chunks, too, which dots are not made for. */
+/* At every level; sums of several chunks, too, which are joined. */
 static void compare_dots(int64_t rows, int64_t n, bool square, int64_t step)
 {
 	double *x = random_f64((size_t)(rows * n + 1), 5), *out = malloc((size_t)rows * 8);
@@ -359,18 +359,22 @@ Test(tier0, sums_of_products_have_the_bits_of_the_tree)
 				compare_dots(rows[r], sizes[i], false, step);
 				compare_dots(rows[r], sizes[i], true, step);
 			}
-	compare_dots(2, 65536, false, 1);
-	compare_dots(2, 65537, false, 1);
+	for (int64_t rows_of = 1; rows_of <= 6; rows_of++) {
+		compare_dots(rows_of, TREE_CHUNK, false, 1);
+		compare_dots(rows_of, TREE_CHUNK + 1, false, 1);
+	}
+	compare_dots(5, 3 * TREE_CHUNK - 1, false, 1);
+	compare_dots(5, 2 * TREE_CHUNK + 700, true, 1);
 }
 
-/* Where each row's elements lie side by side, are many, and make one chunk. */
+/* Where each row's elements lie side by side and are many. */
 Test(tier0, long_sums_of_products_are_quicker_than_code)
 {
 	static const struct {
 		int64_t n, step;
 		bool square, quicker;
 	} cases[] = {{512, 1, false, true},  {512, 1, true, true},    {511, 1, false, false},
-		     {512, 2, false, false}, {65536, 1, false, true}, {65537, 1, false, false}};
+		     {512, 2, false, false}, {65536, 1, false, true}, {65537, 1, false, true}};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int64_t n = cases[i].n;
