@@ -99,6 +99,21 @@ def test_count_nonzero_is_a_number_at_once():
     assert type(np.imag(5)) is int and np.real(2.5) == 2.5
 
 
+@pytest.mark.parametrize("view", ["a", "a.T", "a[:, ::2]", "a.transpose(1, 0, 2)", "a[0]", "a[0].T", "a[:, :1, :1].T",
+                                  "np.asfortranarray(a)"])
+@pytest.mark.parametrize("kind", ["f8", "i2", "?", "c16"])
+def test_imaginary_parts_lie_as_numpys(view, kind):
+    """Of real numbers they are a new array that is read only; what is reshaped is a view or can be written."""
+    seen = []
+    for module in (numpy, np):
+        a = module.arange(40.0).reshape(2, 5, 4).astype(kind)
+        parts = eval(view, {"a": a, "np": module}).imag
+        flat = parts.reshape(-1)
+        seen.append((parts.shape, parts.strides, parts.flags.writeable, flat.flags.writeable,
+                     flat.strides, numpy.asarray(parts).tolist()))
+    assert seen[0] == seen[1]
+
+
 def test_extremes_of_nothing():
     for module in (numpy, np):
         for shape, axis in [((0, 0), 1), ((3, 0, 0), 2), ((0, 3), 0), ((0,), None)]:

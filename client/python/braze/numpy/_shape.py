@@ -718,7 +718,8 @@ def imag(val):
         return leave(numpy.imag, val)
     if val.dtype.kind == "c":
         return part(val, 1)
-    made = _creation.zeros(val.shape, val.dtype)
+    # A new array, laid out as NumPy's: what is made of it is a view where NumPy's is one.
+    made = _creation.zeros(val.shape, val.dtype, "F" if _order.is_fortran(val) else "C")
     return _core.set_writing(made, 1) if made.ndim or not val._is_scalar else made[()]
 
 
