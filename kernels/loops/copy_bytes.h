@@ -72,12 +72,14 @@ static inline void copy_streams(char *restrict to, const char *restrict from, si
 		memcpy(to + done, from + done, n - done);
 }
 
-/* Past the caches; n >= COPY_LINE.  Memory answers several streams sooner than one, but where the
- * processor reads one ahead by itself.  Whoever shows the destination to another thread has a
- * fence (_mm_sfence) before it. */
+/* Past the caches, but for the few bytes of a short one.  Memory answers several streams sooner
+ * than one, but where the processor reads one ahead by itself.  Whoever shows the destination to
+ * another thread has a fence (_mm_sfence) before it. */
 static inline void copy_past(char *restrict to, const char *restrict from, size_t n)
 {
-	if (n >= COPY_STREAMS * COPY_PAGE && !isa_reads_ahead())
+	if (n < COPY_LEAST)
+		memcpy(to, from, n);
+	else if (n >= COPY_STREAMS * COPY_PAGE && !isa_reads_ahead())
 		copy_streams(to, from, n);
 	else
 		copy_lines(to, from, n, true);

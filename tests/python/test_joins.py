@@ -222,6 +222,19 @@ def test_large_ones(shape, axis):
         both(f"np.concatenate([x + 1 if k % 2 else x for k, x in enumerate(a)], {axis})", a=parts)
 
 
+def test_large_near_ones_have_parts_of_any_size():
+    """Those that are written past the caches, with pieces shorter than a line of them."""
+    large, few = make(1_200_003), make(7)
+    with near_on():
+        a, b = np.asarray(large), np.asarray(few)
+        before = braze.counters()["near"]
+        for _ in range(10):
+            for n in range(1, 8):
+                assert numpy.array_equal(np.concatenate([b[:n], a, b, b[n:]]),
+                                         numpy.concatenate([few[:n], large, few, few[n:]]))
+        assert braze.counters()["near"] > before
+
+
 def test_one_after_the_other_of_the_same_shapes_is_the_same_plan():
     for turn in range(3):
         parts = [make(3000, seed=turn + k) for k in range(5)]

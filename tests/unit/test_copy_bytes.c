@@ -65,19 +65,33 @@ Test(copy_bytes, lines_go_past_the_caches_or_through_them)
 
 Test(copy_bytes, past_the_caches_in_several_streams)
 {
-	static const size_t lengths[] = {COPY_STREAMS * COPY_LINE,
-					 COPY_STREAMS * COPY_LINE + 1,
-					 1023,
-					 4000,
-					 COPY_STREAMS * COPY_PAGE - 1,
-					 COPY_STREAMS * COPY_PAGE,
-					 COPY_STREAMS * COPY_PAGE + 255};
+	static const size_t lengths[] = {
+		COPY_STREAMS * COPY_LINE, COPY_STREAMS * COPY_LINE + 1,	 1023, 4000,
+		COPY_STREAMS * COPY_PAGE, COPY_STREAMS * COPY_PAGE + 255};
 
 	for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
 		for (size_t at = APART; at < APART + 64; at += 9) {
 			memset(to, 0xee, ROOM);
 			copy_streams((char *)to + at, (const char *)from + APART + 5, lengths[l]);
 			check(at, APART + 5, lengths[l]);
+		}
+}
+
+Test(copy_bytes, past_the_caches_whatever_the_length)
+{
+	static const size_t lengths[] = {0,
+					 1,
+					 8,
+					 63,
+					 64,
+					 65,
+					 COPY_LEAST,
+					 COPY_STREAMS * COPY_PAGE - 1,
+					 COPY_STREAMS * COPY_PAGE,
+					 COPY_STREAMS * COPY_PAGE + 255};
+
+	for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+		for (size_t at = APART; at < APART + 64; at += 9) {
 			memset(to, 0xee, ROOM);
 			copy_past((char *)to + at, (const char *)from + APART + 5, lengths[l]);
 			check(at, APART + 5, lengths[l]);
