@@ -460,7 +460,7 @@ static enum status check_sum(struct lang_grid *g, const uint8_t *seen, struct er
 	return OK;
 }
 
-static enum status make(struct lang_grid *g, struct err *err)
+static enum status make(struct lang_grid *out, struct lang_grid *g, struct err *err)
 {
 	enum status st = check(g, err);
 	uint8_t *seen = NULL;
@@ -478,6 +478,8 @@ static enum status make(struct lang_grid *g, struct err *err)
 	if (!st && lang_grid_words(g) > LANG_GRID_WORDS)
 		st = err_set(err, E_LIMIT, "a loop over arrays of too many axes");
 	free(seen);
+	if (!st)
+		*out = *g;
 	return st;
 }
 
@@ -490,11 +492,8 @@ enum status lang_grid_of(struct lang_grid *out, const struct lang_program *p, ui
 			      .fast = fast,
 			      .only = only,
 			      .level = {range}};
-	enum status st = make(&g, err);
 
-	if (!st)
-		*out = g;
-	return st;
+	return make(out, &g, err);
 }
 
 enum status lang_grid_sum(struct lang_grid *out, const struct lang_program *p, uint32_t range,
@@ -508,11 +507,8 @@ enum status lang_grid_sum(struct lang_grid *out, const struct lang_program *p, u
 			      .sums = true,
 			      .sum = {.reg = reg},
 			      .level = {range}};
-	enum status st = make(&g, err);
 
-	if (!st)
-		*out = g;
-	return st;
+	return make(out, &g, err);
 }
 
 /* ---- With the values of a call ---- */

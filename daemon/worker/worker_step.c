@@ -178,12 +178,11 @@ static int64_t grain_points(const struct step *s, int64_t share, int64_t each)
 
 static enum status step_points(struct step *s, struct err *err)
 {
-	int64_t points = s->hi - s->lo, threads = pool_threads(s->w->pool), rows = 1;
+	int64_t points = s->hi - s->lo, threads = pool_threads(s->w->pool);
+	int64_t rows = s->cmd->nred ? kernels_together(s->entry, &s->args) : 1;
 
 	s->grain = grain_points(s, points / (PER_THREAD * threads), s->each);
-	if (s->cmd->nred)
-		rows = kernels_together(s->entry, &s->args);
-	if (points >= JOINED_UNITS * threads * rows)
+	if (rows > 1 && points >= JOINED_UNITS * threads * rows)
 		s->grain = (s->grain + rows - 1) / rows * rows;
 	return spread(s, points_unit, (points + s->grain - 1) / s->grain,
 		      (double)s->elements * s->point_ns, err);

@@ -8,6 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 pytest.register_assert_rewrite("harness", "siege", "raw", "gpu", "wheels", "roots")
+from gpu import Gpu  # noqa: E402
 from harness import Daemon, find_daemon  # noqa: E402
 from siege import Sieges  # noqa: E402
 
@@ -29,6 +30,14 @@ def daemon():
     """A daemon of the test's own, with a new cache."""
     with Daemon() as private:
         yield private
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    """A daemon of the module's own, whose cuda:0 is the stand-in."""
+    with Gpu() as gpu:
+        gpu.usable()
+        yield gpu
 
 
 @pytest.fixture(scope="module")

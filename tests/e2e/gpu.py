@@ -38,6 +38,11 @@ class Talker:
         self.begin(code)
         return self.end()
 
+    def prepared(self, setup):
+        """The talker itself, behind code in which {folder} is where programs lie."""
+        self.do(setup.format(folder=str(TALKER.parent)))
+        return self
+
 
 class Gpu:
     """A daemon whose cuda:0 is the stand-in."""

@@ -5,7 +5,7 @@ there, and what becomes of versions, views and failures."""
 import os
 
 import pytest
-from gpu import TALKER, Gpu
+from gpu import Gpu
 from harness import find_nvrtc, find_standin, wait_until
 
 pytestmark = [
@@ -30,20 +30,8 @@ whole = lambda *shape: rng.integers(-50, 50, shape)
 
 
 @pytest.fixture(scope="module")
-def gpu():
-    with Gpu() as gpu:
-        gpu.usable()
-        yield gpu
-
-
-def ready(talker):
-    talker.do(SETUP.format(folder=str(TALKER.parent)))
-    return talker
-
-
-@pytest.fixture(scope="module")
 def talker(gpu):
-    return ready(gpu.talker())
+    return gpu.talker().prepared(SETUP)
 
 
 GO = {
@@ -218,7 +206,7 @@ compare(a, x, 0); compare(b, y, 0)
 
 
 def test_switched_off(gpu):
-    talker = ready(gpu.talker(BRAZE_KERNEL_GPU="0"))
+    talker = gpu.talker(BRAZE_KERNEL_GPU="0").prepared(SETUP)
     assert talker.do("out = same(axpy, 2.0, f8(100), f8(100))") == []
 
 
@@ -243,7 +231,7 @@ except ValueError:
 
 def test_after_the_death_of_a_worker(gpu):
     """It takes the arrays with it; the loop goes on with new ones."""
-    talker = ready(gpu.talker())
+    talker = gpu.talker().prepared(SETUP)
     talker.do("x, y = np.asarray(f8(70000)), np.asarray(f8(70000)); axpy(1.0, x, y); braze.wait(y)")
     deaths = gpu.deaths()
     os.kill(gpu.usable()["worker_pid"], 9)
@@ -256,7 +244,7 @@ def test_another_connection_is_told_again():
     """What a daemon was told of loops ends with it; the client connects to the next one by itself."""
     with Gpu() as gpu:
         gpu.usable()
-        talker = ready(gpu.talker())
+        talker = gpu.talker().prepared(SETUP)
         assert talker.do("out = same(axpy, 2.0, f8(300), f8(300))") == ["gpu"]
         gpu.daemon.stop()
         gpu.daemon.start()

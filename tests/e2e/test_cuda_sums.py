@@ -3,7 +3,6 @@
 of a run that needs an element behind such a loop is done where."""
 
 import pytest
-from gpu import TALKER, Gpu
 from harness import find_nvrtc, find_standin
 
 pytestmark = [
@@ -21,20 +20,8 @@ f8 = lambda *shape: rng.standard_normal(shape)
 
 
 @pytest.fixture(scope="module")
-def gpu():
-    with Gpu() as gpu:
-        gpu.usable()
-        yield gpu
-
-
-def ready(talker):
-    talker.do(SETUP.format(folder=str(TALKER.parent)))
-    return talker
-
-
-@pytest.fixture(scope="module")
 def talker(gpu):
-    return ready(gpu.talker())
+    return gpu.talker().prepared(SETUP)
 
 
 FLOATS, INTEGERS = ("float64", "float32"), ("int64", "int32", "uint8")
@@ -179,6 +166,6 @@ assert like(f, f8(51), at) == 1
 
 def test_a_daemon_without_them(gpu):
     """Nothing but the switch: with loops kept here the same is said by the processor."""
-    talker = ready(gpu.talker(BRAZE_KERNEL_GPU="0"))
+    talker = gpu.talker(BRAZE_KERNEL_GPU="0").prepared(SETUP)
     talker.do("like(norms, f8(3000))")
     assert talker.do("out = where(norms, f8(3000))") == []
