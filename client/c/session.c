@@ -393,6 +393,7 @@ static enum status graft(struct braze_session *s, struct braze_session *fresh, s
 	memset(s->spare, 0, sizeof(s->spare));
 	s->counters.bytes_leased += fresh->counters.bytes_leased;
 	s->device = device;
+	memcpy(s->asked, fresh->asked, sizeof(s->asked)); /* the environment may have changed */
 	s->ndevice = fresh->ndevice;
 	s->minor = fresh->minor;
 	memset(s->offers, 0, sizeof(s->offers));

@@ -158,6 +158,17 @@ out = [numpy.asarray(x)[15] for x in (a, b, c, d)]
         x + 11 - 2 * (x + 1), x + 11, 2 * (x + 1), x + 11 - 2 * (x + 1)]
 
 
+def test_another_connection_names_the_device_that_is_asked_for_by_then(gpu):
+    """What is near is decided by the environment that the daemon was told, not by the first one."""
+    python = gpu.talker("auto", BRAZE_NEAR="1")
+    reason = "out = str(braze.explain(np.ones(3) + 1)).splitlines()[1]"
+    assert python.do(reason) == "near: made in this process, in the call itself"
+    for name, told in ("cuda:0", "far: left to the daemon, since the session names a device"), (
+            "", "near: made in this process, in the call itself"):
+        python.do(f"import os; braze.close(); os.environ['BRAZE_DEVICE'] = {name!r}")
+        assert python.do(reason) == told, name
+
+
 def test_client_writes_reach_the_device(gpu):
     a = gpu.talker()
     a.do("a = np.asarray(numpy.zeros(100)); s = a.sum(); first = float(s)")

@@ -15,24 +15,8 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 pytest.register_assert_rewrite("harness")
 import harness  # noqa: E402
-from harness import STANDIN_CACHE, Daemon, find_daemon, standin_environment  # noqa: E402
-
-# Where the machine's own driver and its libraries lie (BRAZE_TEST_DRIVER=own).
-OF_LIBRARIES = ("BRAZE_LIBCUDA", "BRAZE_NVRTC", "BRAZE_LIBCUBLAS", "BRAZE_LIBCUFFT", "BRAZE_LIBCUSOLVER", "BRAZE_LIBCUSPARSE",
-                "BRAZE_CUDA_PATHS")
-
-
-def new_daemon():
-    device = os.environ.get("BRAZE_TEST_DEVICE")
-    if not device:
-        return Daemon()
-    os.environ["BRAZE_DEVICE"] = device
-    if os.environ.get("BRAZE_TEST_DRIVER") == "own":
-        return Daemon(env={k: v for k, v in os.environ.items() if k in OF_LIBRARIES},
-                      device=f"cpu,{device}")
-    # All on the stand-in for a GPU, with the race detector on.
-    return Daemon(env=standin_environment(race=1), device=f"cpu,{device}",
-                  cache_dir=STANDIN_CACHE / "kernels")
+from harness import find_daemon  # noqa: E402
+from on_device import new_daemon  # noqa: E402
 
 
 def pytest_configure(config):
@@ -93,7 +77,8 @@ def as_was_meant(request):
     if device:
         own = request.config.braze_daemon
         row = next(d for d in own.status()["devices"] if d["name"] == device)
-        assert row["runs"] > 100, row
+        if request.session.testscollected > 1000:  # of a single file nothing may belong there
+            assert row["runs"] > 100, row
         assert row["worker_deaths"] == 0, own.log_text()[-4000:]
         assert "cannot be had" not in own.log_text(), own.log_text()[-4000:]
 

@@ -14,6 +14,7 @@ import braze.numpy as bnp
 import numpy as np
 import pytest
 from harness import Daemon, alive, clean_environment, wait_until
+from on_device import new_daemon
 
 LOOPS = """
 import os, signal, sys, threading, time
@@ -126,7 +127,7 @@ def test_death_leaves_nothing(private, how):
 
 def test_others_do_not_wait():
     """Their requests go to the daemon, in which no loop runs."""
-    with Daemon() as own:
+    with new_daemon() as own:
         old = os.environ["BRAZE_SOCKET"]
         process = child(LOOPS + "print('go', flush=True)\nf(x)\n", own, "jit", "compiled", 3)
         try:

@@ -9,7 +9,7 @@ import braze.numpy as bnp
 import numpy as np
 import pytest
 from braze import jit
-from harness import Daemon
+from on_device import new_daemon
 
 
 @jit
@@ -108,7 +108,7 @@ def test_after_the_daemons_death():
     old = os.environ["BRAZE_SOCKET"]
     braze.close()
     try:
-        with Daemon() as own:
+        with new_daemon() as own:
             os.environ["BRAZE_SOCKET"] = own.socket
             x, y = bnp.arange(5.0) + 0, np.arange(5.0)
             np.asarray(x)
