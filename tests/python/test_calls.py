@@ -17,7 +17,7 @@ import numpy
 import pytest
 from braze import _core
 from frames import frames_of
-from on_device import processor_alone
+from on_device import DEVICE, processor_alone
 
 np.random  # noqa: B018 what is looked up for the first time runs Python
 
@@ -304,6 +304,8 @@ def statements():
 
 @pytest.mark.parametrize("statement", statements())
 def test_a_plain_call_enters_no_python_frame(statement):
+    if DEVICE and "linalg" in statement:
+        pytest.skip("a device has a solver of its own, which is asked for in Python")
     assert frames_of(statement, dict(globals())) == []
 
 
