@@ -66,11 +66,14 @@ static unsigned written_at(const struct order *o, uint32_t address)
 
 /* ---- What a store depends on ---- */
 
+/* Also where an element lies: which one it is may have been read. */
 static void want(struct order *o, const struct lang_ins *i)
 {
 	unsigned type;
 	uint32_t reg;
 
+	if (i->code == CODE_LOAD || i->code == CODE_STORE)
+		o->need[i->code == CODE_LOAD ? i->a : i->d] = true;
 	for (unsigned k = 0; lang_uses(&reg, &type, i, k); k++)
 		o->need[reg] = true;
 }

@@ -7,7 +7,8 @@
 
 #include "lang.h"
 
-/* The k-th register that it reads and its type (DTYPE_END: an address); false: it reads no more. */
+/* The k-th register that it reads and its type (DTYPE_END: an address); false: it reads no more.
+ * The address of CODE_LOAD and CODE_STORE is not among them. */
 bool lang_uses(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k);
 /* The k-th that it writes. */
 bool lang_makes(uint32_t *reg, unsigned *type, const struct lang_ins *i, unsigned k);

@@ -242,6 +242,10 @@ Test(lang_afar, several_arrays_are_a_launch_each)
 	      2, NULL);
 	check("for i in 0..n { let t = a[i]\n a[i] = b[i]\n m[i, i] = t\n c[i] = t + 1.0 }", N, 3,
 	      NULL);
+	/* So does which element is read. */
+	check("for i in 0..n { let k = min(max(int64(a[i]), 0), n - 1)\n a[i] = a[i] + 7.0\n"
+	      " c[i] = b[k] }",
+	      N, 2, NULL);
 }
 
 Test(lang_afar, several_arrays_that_need_each_other)
@@ -249,6 +253,9 @@ Test(lang_afar, several_arrays_that_need_each_other)
 	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t }", N, 0, "need each other");
 	check("for i in 0..n { c[i] = a[i]\n a[i] = c[i] + a[i]\n c[i] = a[i] }", N, 0,
 	      "need each other");
+	check("for i in 0..n { let k = min(max(int64(a[i]), 0), n - 1)\n a[i] = a[i] + c[i]\n"
+	      " c[i] = c[i] - b[k] }",
+	      N, 0, "need each other");
 	check("for i in 0..n { for k in 0..3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5 } }", N, 0,
 	      "a loop in its turns");
 	check("for i in 0..n { let k = 0\n while k < 3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5\n"
