@@ -195,7 +195,22 @@ class Sums:
         return self.program.case(rng)
 
 
-KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows, Sparse, Sums)
+class Turns:
+    """Loops of turns that need no other and write several arrays (turn_random.py)."""
+
+    def __init__(self, rng):
+        import turn_random
+
+        self.turns = turn_random.Turns(rng)
+        self.text = self.turns.text
+
+    def case(self, rng):
+        self.turns.rng = rng
+        _, arguments = self.turns.arrays()
+        return arguments[:4], arguments
+
+
+KINDS = (Rows, Nests, Scalars, Strips, Leaning, Nests, Slices, Claimed, Rows, Sparse, Sums, Turns)
 
 
 def structure(number):
