@@ -8,6 +8,16 @@ import threading
 
 import braze
 import braze.numpy
+from on_device import DEVICE
+
+# Nothing is near in a session that names a GPU; and by itself the daemon may choose one.
+PLACE = {"BRAZE_DEVICE": "cpu"} if DEVICE else {}
+
+
+def near_environment(**more):
+    """Of a program of its own, whose session is as users have them."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("BRAZE_NEAR", "BRAZE_DEVICE")}
+    return {**kept, **PLACE, **more}
 
 
 def first_is_over():
@@ -17,10 +27,11 @@ def first_is_over():
 
 @contextlib.contextmanager
 def near_on(first=False):
-    """Sessions as users have them, on no device that they named; the one before and the last
+    """Sessions as users have them, on no GPU; the one before and the last
     one inside are closed. Without `first` it is behind what a new session tries. Values that a file makes when it
     is imported are waited for there, as their session may be closed here."""
     old = {name: os.environ.pop(name) for name in ("BRAZE_NEAR", "BRAZE_DEVICE") if name in os.environ}
+    os.environ.update(PLACE)
     braze.close()
     if not first:
         first_is_over()
@@ -28,6 +39,7 @@ def near_on(first=False):
         yield
     finally:
         braze.close()
+        os.environ.pop("BRAZE_DEVICE", None)
         os.environ.update(old)
 
 

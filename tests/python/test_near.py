@@ -5,7 +5,6 @@
 
 import itertools
 import operator
-import os
 import subprocess
 import sys
 
@@ -14,7 +13,7 @@ import pytest
 
 import braze
 import braze.numpy as np
-from near_mode import near_count, near_on
+from near_mode import near_count, near_environment, near_on
 
 
 
@@ -520,7 +519,7 @@ print(float(b), braze.counters()["near"] > 0)
                                            ({"BRAZE_EAGER": "1"}, False),
                                            ({"BRAZE_UNFUSED": "1"}, False)])
 def test_what_switches_it_off(setting, near):
-    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    env = near_environment()
     done = subprocess.run([sys.executable, "-c", PROGRAM], env={**env, **setting}, text=True,
                           capture_output=True, timeout=60)
     assert done.stdout.split() == ["90.0", str(near)], done.stderr

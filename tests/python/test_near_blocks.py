@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where near values lie: in blocks of huge pages while those last, then of ordinary ones."""
 
-import os
 import pathlib
 import resource
 import subprocess
@@ -11,7 +10,7 @@ import numpy
 import pytest
 
 import braze.numpy as np
-from near_mode import near_count, near_on
+from near_mode import near_count, near_environment, near_on
 
 KINDS = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -63,7 +62,7 @@ for _ in range(3):
     held.append(np.sqrt(held[-1]))
 print(*(numpy.asarray(a).__array_interface__["data"][0] for a in held))
 """
-    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    env = near_environment()
     done = subprocess.run([sys.executable, "-c", program], env=env, text=True, check=True,
                           capture_output=True)
     at = [int(word) for word in done.stdout.split()]
@@ -80,6 +79,5 @@ assert any("libbraze-near-" in line for line in open("/proc/self/maps"))
 links = [f"/proc/self/fd/{n}" for n in os.listdir("/proc/self/fd") if int(n) > 2]
 assert not any(os.readlink(x).startswith("socket:") for x in links if os.path.lexists(x))
 """
-    env = {**os.environ, "BRAZE_DAEMON": "/bin/false"}
-    env.pop("BRAZE_NEAR", None)
+    env = near_environment(BRAZE_DAEMON="/bin/false")
     subprocess.run([sys.executable, "-c", program], env=env, check=True, close_fds=True)

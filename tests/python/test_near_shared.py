@@ -4,11 +4,11 @@
 A process counts its threads once, so each way is a process of its own: four threads for
 whatever is worth a few microseconds, one thread, and all at the daemon."""
 
-import os
 import subprocess
 import sys
 
 import pytest
+from near_mode import near_environment
 
 PROGRAM = r"""
 import hashlib, numpy, braze, braze.numpy as np
@@ -105,7 +105,7 @@ WAYS = {"four threads": {"BRAZE_THREADS": "4", "BRAZE_SHARE_WORK": "0", "BRAZE_N
 
 
 def run(settings):
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=dict(os.environ, **settings), capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=near_environment(**settings), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     *lines, near = done.stdout.splitlines()
     return lines, int(near.split()[1])
@@ -134,7 +134,7 @@ print(hash(numpy.asarray(np.arctan2(a, a)).tobytes()) == hash(numpy.asarray(x).t
 
 @pytest.mark.parametrize(("threads", "work", "begun"), [("3", "0", 2), ("1", "0", 0), ("3", "100000000", 0)])
 def test_threads_begin_with_the_first_loop_that_is_worth_them(threads, work, begun):
-    env = dict(os.environ, BRAZE_THREADS=threads, BRAZE_SHARE_WORK=work, BRAZE_NEAR="1")
+    env = near_environment(BRAZE_THREADS=threads, BRAZE_SHARE_WORK=work, BRAZE_NEAR="1")
     out = subprocess.run([sys.executable, "-c", SHARED], env=env, capture_output=True, text=True, timeout=60)
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.split() == [str(begun), "True"]

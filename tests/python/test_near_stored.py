@@ -406,7 +406,7 @@ print("done")
 
 
 def test_a_forked_child_does_not_write_its_parents_memory():
-    env = {k: v for k, v in os.environ.items() if k != "BRAZE_NEAR"}
+    env = near_mode.near_environment()
     done = subprocess.run([sys.executable, "-c", FORKED], env=env, text=True, capture_output=True,
                           timeout=60)
     assert done.stdout == "done\n", done.stderr
