@@ -18,6 +18,8 @@ class Turns:
         for _ in range(rng.randrange(2, 7)):
             self.statement("    ")
         self.text = "\n".join([
+            "fn within(v: float64, n: int64) -> int64 {", "  let k = int64(v)", "  if k < 0 { return 0 }",
+            "  return min(k, n - 1)", "}",
             "kernel f(inout x: float64[:], inout y: float64[:], inout z: float64[:], inout g: int64[:], "
             "b: float64[:], w: float64[:, :]) {",
             "  let n = len(x)", "  for i in 0..n {", *self.lines, "  }", "}"])
@@ -33,6 +35,8 @@ class Turns:
 
     def index(self):
         rng = self.rng
+        if rng.random() < 0.3:
+            return f"within({rng.choice(WRITTEN)}[i], n)"
         found = rng.choice(["g[i]", f"int64({rng.choice(WRITTEN)}[i])", "i + g[i]"])
         return f"min(max({found}, 0), n - 1)"
 
