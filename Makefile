@@ -7,7 +7,7 @@ PRESET ?= release
 VENV   := build/venv
 PYTHON_ENV := $(CURDIR)/$(VENV)/bin/python
 
-.PHONY: all help setup build demo test test-busy test-long test-libraries campaign campaign-kills bench
+.PHONY: all help setup build demo test test-busy test-device test-long test-libraries campaign campaign-kills bench
 .PHONY: gpu-bundle lint fmt install uninstall clean
 all: build
 
@@ -18,6 +18,7 @@ help:
 	@echo 'make demo        three NumPy programs on braze, with the kernels they became'
 	@echo 'make test        all tests; ends with "N passed, N failed"'
 	@echo 'make test-busy   unit, end-to-end and Python tests beside eight busy loops'
+	@echo 'make test-device the whole Python suite on the stand-in for a GPU (90 minutes the first time); goes on where it was stopped'
 	@echo 'make test-long   make test with long tests, clean Debians, sanitized daemons; goes on where it was stopped'
 	@echo 'make campaign    new random programs and packets: SEED=N (none: fresh) MINUTES=N (10)'
 	@echo "make test-numpy  NumPy's own tests and the Array API standard against braze.numpy"
@@ -54,7 +55,11 @@ test: build
 
 # Goes on where it was interrupted; what it found is in build/reports/busy.*
 test-busy: build
-	@$(PYTHON_ENV) tests/run_busy.py --jobs $(JOBS)
+	@$(PYTHON_ENV) tests/run_apart.py --jobs $(JOBS)
+
+# The same; build/reports/device.*
+test-device: build
+	@$(PYTHON_ENV) tests/run_apart.py --jobs $(JOBS) --device cuda:0
 
 # Goes on where it was interrupted; its figures are in build/reports/kills.json
 campaign-kills: build

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/run_busy.py - the unit, end-to-end and Python tests on a machine that is loaded.
+"""tests/run_apart.py - each test program and each Python file as a part of its own.
 
-Eight processes spin beside them.  What fails here and not on a quiet machine is a defect:
-a clock that decides where progress should, or a test that asserts a time.
+Without --device: the unit, end-to-end and Python tests on a machine that is loaded: eight
+processes spin beside them.  What fails here and not on a quiet machine is a defect: a clock
+that decides where progress should, or a test that asserts a time.
 
-Each test program and each Python file is a part of its own.  What passed is kept in
-build/reports/busy.json, so that a run that was interrupted goes on where it was; a new
-build, or --again, begins anew.  build/reports/busy.txt is the last run's log.
+With --device cuda:0: the whole Python suite with its arrays on the stand-in for a GPU and its
+race detector on.  `make test` has a sample of it, as each kernel is compiled by NVRTC: with
+nothing kept from earlier runs it takes two cores 90 minutes.
+
+What passed is kept in build/reports/busy.json (or device.json), so that a run that was
+interrupted goes on where it was; a new build, or --again, begins anew.  busy.txt (device.txt)
+beside it is the last run's log.
 """
 
 import argparse
@@ -25,11 +30,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from busy import busy  # noqa: E402
+from harness import find_nvrtc, find_standin  # noqa: E402
 from run import BUILD, ROOT, Count, criterion_count, environment, pytest_names, say  # noqa: E402
 
 REPORTS = BUILD / "reports"
 SPINNERS = 8
 SECONDS = 1800  # of a part, before it counts as one that hangs
+DEVICE_SECONDS = 4 * SECONDS  # where there may be thousands of kernels to compile
 
 
 def digest(*paths):
@@ -62,13 +69,14 @@ def product():
 
 
 class Run:
-    def __init__(self, again, spinners):
-        self.kept = REPORTS / "busy.json"
+    def __init__(self, name, again, spinners):
+        self.name = name
+        self.kept = REPORTS / f"{name}.json"
         self.spinners = spinners
         self.results = {}
         if self.kept.exists() and not again:
             self.results = json.loads(self.kept.read_text())
-        self.log = open(REPORTS / "busy.txt", "a" if self.results else "w")
+        self.log = open(REPORTS / f"{name}.txt", "a" if self.results else "w")
 
     def passed(self, name, key):
         return self.results.get(name, {}).get("key") == key and not self.results[name]["failed"]
@@ -99,7 +107,7 @@ def end_all():
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def execute(command, folder, env):
+def execute(command, folder, env, seconds=SECONDS):
     """Status and output; a part that hangs is ended with all that it started."""
     process = subprocess.Popen([str(c) for c in command], cwd=folder, env=env, text=True,
                                errors="replace", stdin=subprocess.DEVNULL,
@@ -107,12 +115,12 @@ def execute(command, folder, env):
                                start_new_session=True)
     running.add(process)
     try:
-        out, _ = process.communicate(timeout=SECONDS)
+        out, _ = process.communicate(timeout=seconds)
         return process.returncode, out
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, _ = process.communicate()
-        return 124, f"{out}\nkilled: it did not end in {SECONDS} s\n"
+        return 124, f"{out}\nkilled: it did not end in {seconds} s\n"
     finally:
         running.discard(process)
 
@@ -135,11 +143,11 @@ def run_python(run, path, env, base):
     key, start = base + digest(path), time.monotonic()
     if stopping.is_set() or run.passed(name, key):
         return
-    junit = REPORTS / f"busy-{path.parent.name}-{path.stem}.xml"
+    junit = REPORTS / f"{run.name}-{path.parent.name}-{path.stem}.xml"
     junit.unlink(missing_ok=True)
     status, text = execute([sys.executable, "-m", "pytest", "-q", "--tb=short", "-p",
                             "no:cacheprovider", "-m", "not long", f"--junitxml={junit}", path],
-                           ROOT, env)
+                           ROOT, env, DEVICE_SECONDS if "BRAZE_TEST_DEVICE" in env else SECONDS)
     if stopping.is_set():
         return
     count = Count()
@@ -155,23 +163,60 @@ def run_python(run, path, env, base):
     run.note(name, key, count, time.monotonic() - start, text)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="run the tests beside busy loops")
+def options():
+    parser = argparse.ArgumentParser(description="run each test program and file apart")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--spinners", type=int, default=SPINNERS)
+    parser.add_argument("--spinners", type=int, help=f"{SPINNERS}, or 0 with a device")
+    parser.add_argument("--device", help="only the Python suite, its arrays on this one of the stand-in's")
     parser.add_argument("--again", action="store_true", help="also what passed already")
     parser.add_argument("parts", nargs="*", help="only parts whose name holds one of these")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    run, env, base = Run(arguments.again, arguments.spinners), environment(), product()
-    # The long ones first, so that no core waits for one at the end.
-    work = [(str(p.relative_to(ROOT)), run_python, (p, env, base)) for p in python_parts()]
-    work += [(p[0], run_unit, (p, env)) for p in unit_parts()]
+    if arguments.spinners is None:
+        arguments.spinners = 0 if arguments.device else SPINNERS
+    return arguments
+
+
+def parts(run, arguments):
+    """(name, what runs it, with what) of each; the longest first, so that no core waits for one at
+    the end."""
+    env, base = environment(), product()
+    if arguments.device:
+        env["BRAZE_TEST_DEVICE"] = arguments.device
+        work = [(str(p.relative_to(ROOT)), run_python, (p, env, base)) for p in python_parts()
+                if p.parent.name == "python"]
+    else:
+        work = [(str(p.relative_to(ROOT)), run_python, (p, env, base)) for p in python_parts()]
+        work += [(p[0], run_unit, (p, env)) for p in unit_parts()]
     work = [w for w in work if not arguments.parts
             or any(word in w[0] for word in arguments.parts)]
-    work.sort(key=lambda w: -run.results.get(w[0], {}).get("seconds", 60))
-    start = time.monotonic()
+    return sorted(work, key=lambda w: -run.results.get(w[0], {}).get("seconds", 60))
+
+
+def summary(run, work, arguments, seconds):
+    total = Count()
+    for name, _, _ in work:
+        r = run.results[name]
+        total.add(Count(r["passed"], r["failed"], r["skipped"]))
+        total.names += [f"{name}: {each}" for each in r["names"]]
+    for name in total.names:
+        say(name)
+    how = f"on {arguments.device} of the stand-in" if arguments.device else \
+        f"beside {arguments.spinners} busy loops"
+    last = f"{total} {how}, {seconds:.0f} s"
+    run.log.write(last + "\n")
+    say(last)
+    return total
+
+
+def main():
+    arguments = options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if arguments.device and not (find_standin() and find_nvrtc()):
+        say("no stand-in was built, or there is no NVRTC: deploy/setup.sh says what it needs")
+        return 1
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    run = Run("device" if arguments.device else "busy", arguments.again, arguments.spinners)
+    work, start = parts(run, arguments), time.monotonic()
     # The pool's threads start after the fork of those that spin.
     with busy(arguments.spinners), concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         try:
@@ -180,16 +225,7 @@ def main():
         except BaseException:
             end_all()
             raise
-    total = Count()
-    for name, _, _ in work:
-        r = run.results[name]
-        total.add(Count(r["passed"], r["failed"], r["skipped"]))
-        total.names += [f"{name}: {each}" for each in r["names"]]
-    for name in total.names:
-        say(name)
-    last = f"{total} beside {arguments.spinners} busy loops, {time.monotonic() - start:.0f} s"
-    run.log.write(last + "\n")
-    say(last)
+    total = summary(run, work, arguments, time.monotonic() - start)
     return 1 if total.failed or not total.passed else 0
 
 
