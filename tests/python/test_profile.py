@@ -12,6 +12,7 @@ import braze
 import braze.numpy as np
 import numpy
 import pytest
+from on_device import DEVICE
 
 
 def profiled(source, **names):
@@ -79,6 +80,8 @@ COLUMN = {"running": lambda r: r.running, "numpy": lambda r: r.numpy, "copying":
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_costliest_line_is_the_known_one(name):
+    if DEVICE and name == "copying":
+        pytest.skip("the way to the device is a part of the line that needs the array there")
     for _ in range(3):  # a machine of many can let a wait last longer than all the rest
         p, rows, source = profiled(PROGRAMS[name], x=big(), many=numpy.ones(4_000_000),
                                    few=big(2000))
