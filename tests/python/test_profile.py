@@ -85,11 +85,11 @@ def test_the_costliest_line_is_the_known_one(name):
     for _ in range(3):  # a machine of many can let a wait last longer than all the rest
         p, rows, source = profiled(PROGRAMS[name], x=big(), many=numpy.ones(4_000_000),
                                    few=big(2000))
-        if costliest(rows, source) == "this":
+        top = rows[next(n for n, text in enumerate(source, 1) if text.endswith("# this"))]
+        told = costliest(rows, source), costliest(rows, source, COLUMN[name])
+        if told == ("this", "this") and COLUMN[name](top) > 0.5 * top.total:
             break
-    assert costliest(rows, source) == "this", p.text()
-    assert costliest(rows, source, COLUMN[name]) == "this", p.text()
-    top = rows[next(n for n, text in enumerate(source, 1) if text.endswith("# this"))]
+    assert told == ("this", "this"), p.text()
     assert COLUMN[name](top) > 0.5 * top.total, p.text()
 
 
