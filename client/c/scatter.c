@@ -356,8 +356,9 @@ static enum status check_all_places(struct scatter *sc, struct err *err)
 
 /* ---- Writing ---- */
 
-/* One row of the inner loops' innermost, at `to`. */
-static void write_row(const struct scatter *sc, char *to, const char *from, const int64_t *offset)
+/* One row of the inner loops' innermost, at `to`; inner: where a row's elements are. */
+static void write_row(const struct scatter *sc, char *to, const char *from,
+		      const struct scatter_at *inner)
 {
 	int last = sc->inner.w.n - 1;
 	int64_t n = sc->inner.w.extent[last], step = sc->inner.from[last];
@@ -367,12 +368,13 @@ static void write_row(const struct scatter *sc, char *to, const char *from, cons
 		return;
 	}
 	for (int64_t done = 0; done < n; done += BLOCK)
-		sc->fn(to + done * sc->inner.to[last], offset, from + done * step, step,
+		sc->fn(to + done * sc->inner.to[last], inner, from + done * step, step,
 		       n - done < BLOCK ? n - done : BLOCK);
 }
 
-/* All that lies at one place; offset: of the elements of a row. */
-static void write_place(const struct scatter *sc, char *to, const char *from, const int64_t *offset)
+/* All that lies at one place. */
+static void write_place(const struct scatter *sc, char *to, const char *from,
+			const struct scatter_at *inner)
 {
 	const struct loops *l = &sc->inner;
 	int64_t index[LIMIT_NDIM] = {0}, rows = 1;
@@ -381,7 +383,7 @@ static void write_place(const struct scatter *sc, char *to, const char *from, co
 		rows *= l->w.extent[i];
 	for (; rows > 0; rows--) {
 		write_row(sc, to + walk_offset(&l->w, l->to, index),
-			  from + walk_offset(&l->w, l->from, index), offset);
+			  from + walk_offset(&l->w, l->from, index), inner);
 		walk_next_row(&l->w, index);
 	}
 }
@@ -395,68 +397,92 @@ static void row_offsets(const struct scatter *sc, int64_t *offset)
 }
 
 /* Rows of elements side by side in both arrays, in the usual sizes without a call. */
-static void copy_rows(char *to, const int64_t *offset, const char *from, int64_t step, int64_t n,
-		      size_t bytes)
+static void copy_rows(char *to, const struct scatter_at *at, const char *from, int64_t step,
+		      int64_t n, size_t bytes)
 {
 	switch (bytes) {
 	case 16:
-		scatter_store(16)(to, offset, from, step, n);
+		scatter_store(16)(to, at, from, step, n);
 		break;
 	case 32:
 		for (int64_t k = 0; k < n; k++)
-			memcpy(to + offset[k], from + k * step, 32);
+			memcpy(to + at->place[k] * at->unit, from + k * step, 32);
 		break;
 	default:
 		for (int64_t k = 0; k < n; k++)
-			memcpy(to + offset[k], from + k * step, bytes);
+			memcpy(to + at->place[k] * at->unit, from + k * step, bytes);
 	}
 }
 
-/* Places whose offsets are known. */
-static void write_block(const struct scatter *sc, char *to, const int64_t *offset, const char *from,
-			const int64_t *inner, int64_t n)
+/* What lies at n places: elements, or some rows at a time. */
+static void write_some(const struct scatter *sc, char *to, struct scatter_at at, const char *from,
+		       const struct scatter_at *inner, int64_t n)
 {
 	int64_t step = sc->along[sc->points.w.n - 1];
 
-	if (sc->wide)
-		scatter_prefetch(to, offset, n);
-	if (sc->single)
-		sc->fn(to, offset, from, step, n);
-	else if (sc->row_bytes)
-		copy_rows(to, offset, from, step, n, sc->row_bytes);
-	else
-		for (int64_t k = 0; k < n; k++)
-			write_place(sc, to + offset[k], from + k * step, inner);
+	if (sc->single) {
+		sc->fn(to, &at, from, step, n);
+		return;
+	}
+	for (int64_t some; n > 0; n -= some, at.place += some, from += some * step) {
+		some = n < SCATTER_AHEAD ? n : SCATTER_AHEAD;
+		if (sc->wide)
+			scatter_prefetch(to, &at, some);
+		if (sc->row_bytes)
+			copy_rows(to, &at, from, step, some, sc->row_bytes);
+		else
+			for (int64_t k = 0; k < some; k++)
+				write_place(sc, to + at.place[k] * at.unit, from + k * step, inner);
+	}
+}
+
+/* The places themselves, of a row that begins at `index`, if they lie as the loops read them:
+ * numbers from 0 on, of 8 bytes, side by side; NULL: they do not. */
+static const int64_t *plain_places(const struct points *l, const int64_t *index)
+{
+	const struct scatter_axis *x = &l->axis[0];
+	const char *at = x->at;
+
+	if (l->naxes > 1 || (x->dtype != DT_INT64 && x->dtype != DT_UINT64) || x->reach >> 63 ||
+	    l->step[0][l->w.n - 1] != (int64_t)sizeof(int64_t))
+		return NULL;
+	at += walk_offset(&l->w, l->step[0], index);
+	return (uintptr_t)at % _Alignof(int64_t) ? NULL : (const void *)at;
 }
 
 /* One row of places; known: the offsets are those of the last call. */
 static void write_places(const struct scatter *sc, char *to, const char *from, const int64_t *index,
-			 const int64_t *inner, int64_t *offset, bool known)
+			 const struct scatter_at *inner, int64_t *offset, bool known)
 {
-	int last = sc->points.w.n - 1;
-	int64_t n = sc->points.w.extent[last], step = sc->along[last];
+	const struct points *l = &sc->points;
+	int last = l->w.n - 1;
+	int64_t n = l->w.extent[last];
+	struct scatter_at at = {plain_places(l, index), l->axis[0].step, sc->wide};
 
-	from += walk_offset(&sc->points.w, sc->along, index);
-	for (int64_t done = 0; done < n; done += BLOCK) {
-		int64_t now = n - done < BLOCK ? n - done : BLOCK;
-
+	from += walk_offset(&l->w, sc->along, index);
+	if (at.place) {
+		write_some(sc, to, at, from, inner, n);
+		return;
+	}
+	at = (struct scatter_at){offset, 1, sc->wide};
+	for (int64_t done = 0, now; done < n; done += now, from += now * sc->along[last]) {
+		now = n - done < BLOCK ? n - done : BLOCK;
 		if (!known)
-			points_offsets(&sc->points, offset, index, done, now);
-		for (int64_t k = 0; k < now; k += SCATTER_AHEAD, from += SCATTER_AHEAD * step)
-			write_block(sc, to, offset + k, from, inner,
-				    now - k < SCATTER_AHEAD ? now - k : SCATTER_AHEAD);
+			points_offsets(l, offset, index, done, now);
+		write_some(sc, to, at, from, inner, now);
 	}
 }
 
 static void write_all(const struct scatter *sc)
 {
-	int64_t offset[BLOCK], inner[BLOCK], at[LIMIT_NDIM] = {0};
+	int64_t offset[BLOCK], elements[BLOCK], at[LIMIT_NDIM] = {0};
+	const struct scatter_at inner = {elements, 1, false};
 	const struct loops *o = &sc->outer;
 	const struct points *l = &sc->points;
 	int64_t row = l->w.extent[l->w.n - 1], rows = points_count(l) / row, times = count_of(o);
 	bool known = false, once = rows == 1 && row <= BLOCK;
 
-	row_offsets(sc, inner);
+	row_offsets(sc, elements);
 	for (int64_t k = 0; k < times; k++) {
 		int64_t index[LIMIT_NDIM] = {0};
 		char *to = sc->to;
@@ -466,7 +492,7 @@ static void write_all(const struct scatter *sc)
 		to += walk_offset(&o->w, o->to, at);
 		from += walk_offset(&o->w, o->from, at);
 		for (int64_t r = 0; r < rows; r++) {
-			write_places(sc, to, from, index, inner, offset, known);
+			write_places(sc, to, from, index, &inner, offset, known);
 			walk_next_row(&l->w, index);
 		}
 		known = once;

@@ -13,9 +13,18 @@ struct scatter_axis {
 	uint64_t reach;	      /* the bits of all places: none is larger, unless some are negative */
 };
 
-/* The elements at to + offset[0 .. n - 1] become those at from, `step` bytes apart, or an
- * operation of both; one after the other. */
-typedef void scatter_fn(char *to, const int64_t *offset, const char *from, int64_t step, int64_t n);
+/* Where elements are: the k-th at place[k] * unit bytes from an address.  wide: no near cache holds
+ * them all, so that each line is asked for SCATTER_AHEAD elements before it is written. */
+struct scatter_at {
+	const int64_t *place;
+	int64_t unit;
+	bool wide;
+};
+
+/* The first n elements there, from the address `to`, become those at from, `step` bytes apart, or
+ * an operation of both; one after the other. */
+typedef void scatter_fn(char *to, const struct scatter_at *at, const char *from, int64_t step,
+			int64_t n);
 
 /* Elements of so many bytes are replaced. */
 scatter_fn *scatter_store(unsigned bytes);
@@ -34,13 +43,13 @@ int scatter_wait(int n, struct braze_array *const *all, braze_check_fn *check, v
 #define SCATTER_WAITS (2 + LIMIT_NDIM) /* the most it takes */
 
 /* Of a table in no near cache: a store waits for its line, and those after it for the store, so
- * the lines are asked for together, SCATTER_AHEAD at a time. */
-#define SCATTER_AHEAD 64
+ * the lines are asked for before, SCATTER_AHEAD at a time or that many elements ahead. */
+#define SCATTER_AHEAD 32
 #define SCATTER_WIDE  (256 << 10) /* bytes that a core's cache has in any case */
-static inline void scatter_prefetch(const char *to, const int64_t *offset, int64_t n)
+static inline void scatter_prefetch(const char *to, const struct scatter_at *at, int64_t n)
 {
 	for (int64_t k = 0; k < n; k++)
-		__builtin_prefetch(to + offset[k], 1);
+		__builtin_prefetch(to + at->place[k] * at->unit, 1);
 }
 
 #endif

@@ -12,12 +12,28 @@
 
 __extension__ typedef unsigned __int128 sixteen;
 
+/* What is done to the element at x, for each of n that begin at `from`.  Places are read once, as
+ * they are, and not made offsets before: that took as long as writing the elements. */
+#define EACH(body)                                                                                 \
+	const int64_t *place = at->place;                                                          \
+	int64_t unit = at->unit, ahead = at->wide ? SCATTER_AHEAD : n, k = 0;                      \
+                                                                                                   \
+	for (; k + ahead < n; k++, from += step) {                                                 \
+		char *x = to + place[k] * unit;                                                    \
+                                                                                                   \
+		__builtin_prefetch(to + place[k + ahead] * unit, 1);                               \
+		body                                                                               \
+	}                                                                                          \
+	for (; k < n; k++, from += step) {                                                         \
+		char *x = to + place[k] * unit;                                                    \
+		body                                                                               \
+	}
+
 #define STORE(name, type)                                                                          \
-	static void name(char *to, const int64_t *offset, const char *from, int64_t step,          \
+	static void name(char *to, const struct scatter_at *at, const char *from, int64_t step,    \
 			 int64_t n)                                                                \
 	{                                                                                          \
-		for (int64_t k = 0; k < n; k++, from += step)                                      \
-			memcpy(to + offset[k], from, sizeof(type));                                \
+		EACH(memcpy(x, from, sizeof(type));)                                               \
 	}
 STORE(store_1, uint8_t)
 STORE(store_2, uint16_t)
@@ -43,17 +59,13 @@ scatter_fn *scatter_store(unsigned bytes)
 
 /* a: what is there; b: what comes. */
 #define COMBINE(name, type, expression)                                                            \
-	static void name(char *to, const int64_t *offset, const char *from, int64_t step,          \
+	static void name(char *to, const struct scatter_at *at, const char *from, int64_t step,    \
 			 int64_t n)                                                                \
 	{                                                                                          \
-		for (int64_t k = 0; k < n; k++, from += step) {                                    \
-			type a, b;                                                                 \
+		type a, b;                                                                         \
                                                                                                    \
-			memcpy(&a, to + offset[k], sizeof a);                                      \
-			memcpy(&b, from, sizeof b);                                                \
-			a = (expression);                                                          \
-			memcpy(to + offset[k], &a, sizeof a);                                      \
-		}                                                                                  \
+		EACH(memcpy(&a, x, sizeof a); memcpy(&b, from, sizeof b); a = (expression);        \
+		     memcpy(x, &a, sizeof a);)                                                     \
 	}
 
 /* Integers wrap around: their low bits are those of what is computed without sign. */
