@@ -129,16 +129,21 @@ struct rows {
 
 static void copy_rows(char *to, const char *from, const struct rows *r, const struct places *p)
 {
-	for (int64_t o = 0; o < r->outer; o++, from += r->size * r->bytes)
-		for (int64_t k = 0; k < p->n; k++, to += r->bytes)
-			copy_row(to, from + p->at[k] * r->bytes, r->bytes);
+	const int64_t *at = p->at;
+	int64_t n = p->n, bytes = r->bytes; /* what is written may be any memory */
+
+	for (int64_t o = 0; o < r->outer; o++, from += r->size * bytes)
+		for (int64_t k = 0; k < n; k++, to += bytes)
+			copy_row(to, from + at[k] * bytes, bytes);
 }
 
 /* The same, of elements of the usual size. */
 static void copy_words(char *to, const char *from, const struct places *p)
 {
-	for (int64_t k = 0; k < p->n; k++)
-		memcpy(to + 8 * k, from + 8 * p->at[k], 8);
+	const int64_t *at = p->at;
+
+	for (int64_t k = 0, n = p->n; k < n; k++)
+		memcpy(to + 8 * k, from + 8 * at[k], 8);
 }
 
 /* A new array of the rows at p; its shape. */
@@ -268,18 +273,18 @@ static bool read_value(const char **from, int64_t *step, char *element, PyObject
 static void put_at(char *to, const char *from, int64_t step, int64_t bytes, const struct places *p)
 {
 	const int64_t *at = p->at;
-	int64_t word = 0;
+	int64_t word = 0, n = p->n;
 
 	if (bytes == 8)
-		memcpy(&word, from, p->n ? 8 : 0);
+		memcpy(&word, from, n ? 8 : 0);
 	if (bytes == 8 && !step)
-		for (int64_t k = 0; k < p->n; k++)
+		for (int64_t k = 0; k < n; k++)
 			memcpy(to + 8 * at[k], &word, 8);
 	else if (bytes == 8)
-		for (int64_t k = 0; k < p->n; k++, from += step)
+		for (int64_t k = 0; k < n; k++, from += step)
 			memcpy(to + 8 * at[k], from, 8);
 	else
-		for (int64_t k = 0; k < p->n; k++, from += step)
+		for (int64_t k = 0; k < n; k++, from += step)
 			copy_row(to + at[k] * bytes, from, bytes);
 }
 

@@ -21,7 +21,7 @@ import numpy
 REPEATS = int(os.environ.get("BENCH_ROUNDS", "15"))
 
 # name: statement.  np is either module; a, b, c: 4 elements, d: 3, m: 2 by 3, i: integers,
-# x, y: elements of a, t: one element, g: a generator.
+# x, y: elements of a, t: one element, g: a generator; p: 9000 integers, all below 1000, q, v: as many.
 CALLS = {
     "add operator": "a + b",
     "add a number": "a + 1.0",
@@ -103,6 +103,10 @@ CALLS = {
     "np.take": "np.take(a, i)",
     "a.take": "a.take(i)",
     "write at places": "c[i] = d",
+    "write at many places": "v[p] = q",
+    "add at many places": "np.add.at(v, p, q)",
+    "count many": "np.bincount(p)",
+    "add up many": "np.bincount(p, q)",
     "sort in place": "c.sort()",
     "shuffle": "g.shuffle(c)",
     "apply_along_axis": "np.apply_along_axis(len, 0, m)",
@@ -153,6 +157,7 @@ a = np.array([1.0, 2.0, 3.0, 4.0]); b = np.array([0.5, 1.5, 2.5, 3.5]); c = np.o
 m = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]); i = np.array([1, 2, 3]); k = a > 2
 s = np.array([1.0, 2.0, 3.0]); n = m.copy(); w = m.copy()
 d = np.array([0.25, 0.75, 1.25]); g = np.random.default_rng(0)
+p = np.arange(9000) * 7 % 1000; q = np.ones(9000); v = np.zeros(9000)
 float(s[0]); float(s[1]); float(n[0, 0]); float(n[1, 1])
 for _ in range(20): s[1] = 2.5
 x = s[0]; y = s[1]; b0 = x < y; bool(b0)
@@ -169,7 +174,7 @@ def runner(np, statement):
     setup = SETUP + MORE if PROFILE else SETUP
     lines = "".join(f"    {line}\n" for line in setup.strip().splitlines())
     space = {"np": np, "_repeat": __import__("itertools").repeat}
-    names = ", ".join(f"{n}={n}" for n in ("a b c d g m i k s n w x y b0" + " h l o" * PROFILE).split())
+    names = ", ".join(f"{n}={n}" for n in ("a b c d g m i k s n w x y b0 p q v" + " h l o" * PROFILE).split())
     exec(f"def make():\n{lines}    def run(_n, {names}):\n        for _ in _repeat(None, _n):\n"
          f"            {statement}\n    return run\n", space)
     return space["make"]()

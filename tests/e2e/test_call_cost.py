@@ -65,6 +65,16 @@ def test_calls_that_choose_and_order_elements():
     assert not {name: rows[name] for name, most in CHOSEN.items() if rows[name][1] > most}
 
 
+# Of 9000 places or numbers: what an element takes, since memory is gone through once and places are read where they lie.
+ELEMENTS = {"add at many places": 17, "count many": 9, "add up many": 12}
+
+
+def test_elements_at_places_and_counts():
+    rows = counted(ELEMENTS)
+    assert set(ELEMENTS) <= set(rows)
+    assert not {name: rows[name] for name, most in ELEMENTS.items() if rows[name][1] > 9000 * most}
+
+
 # Most of theirs is NumPy's own work.
 BESIDE_NUMPYS = {"errstate": 10800, "shuffle": 11600}
 

@@ -303,6 +303,54 @@ def test_bincount(dtype, n):
         counted(x.repeat(3)[::3], values(rng, "f", n), 3000)
 
 
+@pytest.mark.parametrize("dtype", ("b", "H", "l"))
+@pytest.mark.parametrize("n", (513, 9000, 40_000))
+def test_larger_numbers_that_come_late(dtype, n):
+    """Beyond the bins that there are, and beyond the room that the table has for more."""
+    x = (numpy.arange(n) % 50).astype(dtype)
+    w = numpy.random.default_rng(5).standard_normal(n)
+    for large in (50, 120) if dtype == "b" else (60, 1023, 1024, 1025, 50_000):
+        for at in (0, 1, 510, 511, 512, n // 2, n - 4, n - 1):
+            y = x.copy()
+            y[at] = large
+            y[at // 2] = large - 1
+            for z in (y, y.repeat(2)[::2], y[::-1]):
+                counted(z)
+                counted(z, w)
+                counted(z, w, minlength=large + 7)
+            if dtype != "H":
+                y[n - 1] = -1
+                counted(y)
+                counted(y, w)
+    rising = numpy.sort(numpy.random.default_rng(6).integers(0, 2 * n, n))
+    for z in (rising, rising[::-1], rising[::-1].copy()):
+        counted(z)
+        counted(z, w)
+
+
+@pytest.mark.parametrize("n", (40, 700, 50_000))
+def test_places_that_lie_in_every_way(n):
+    """Where they are read as they lie, and where not: one of them below 0, others between, columns of places."""
+    rng = numpy.random.default_rng(n)
+    a, v = values(rng, "d", (n, 3)), values(rng, "d", n)
+    i = rng.integers(0, n, n)
+    apart = numpy.zeros((n, 2), "l")
+    apart[:, 1] = i
+    odd = numpy.zeros(8 * n + 1, "b")[1:].view("l")
+    odd[:] = i
+    wrong = i.copy()
+    wrong[n - 1] = -n
+    for k in (i, i[::-1], apart[:, 1], odd, wrong, i.astype("L"), i.astype("i"), i.reshape(-1, 10), i.reshape(10, -1).T):
+        w = v.reshape(k.shape)
+        for cut in (numpy.s_[:, 1], numpy.s_[::-1, 2], numpy.s_[:, 0]):
+            check(a, k, w, cut)
+            check(a, k, 2.5, cut)
+            check(a, k, w, cut, at("add"))
+        check(v, k, w)
+        check(v, k, w, write=at("add"))
+        check(a, k[:100], a[: k[:100].size].reshape(*k[:100].shape, 3))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_weights_of_every_type(dtype):
     rng = numpy.random.default_rng(8)
