@@ -102,7 +102,7 @@ BZ_ROUND_LANES(f64, )
  * least of the greatest relative errors that 1, 1 and five floats allow (3.2e-9, 0.05 ulp); that
  * times 2^n rounded once, so that subnormal results are as near as others.  Of no float32 is it
  * further than 0.91 ulp from e^x, without fused operations 1.18; NaNs are kept.  libmvec's routine
- * takes twice as long: it is called, and looks at the range of each vector. */
+ * takes longer: it is called for each vector. */
 #ifdef __FMA__
 #define BZ_N_FUSED(x, y, z) BZ_FMA_f32(x, y, z)
 #else
@@ -124,17 +124,23 @@ BZ_ROUND_LANES(f64, )
 #define BZ_N_MIN(x, y) __builtin_ia32_minps256(x, y)
 #define BZ_N_MAX(x, y) __builtin_ia32_maxps256(x, y)
 #define BZ_N_INT(t)    ((bz_n_i32)__builtin_ia32_cvtps2dq256(t))
+#define BZ_N_SIGNS(n)  __builtin_ia32_movmskps256((bz_n_f32)(n))
 #else
 #define BZ_N_MIN(x, y) __builtin_ia32_minps(x, y)
 #define BZ_N_MAX(x, y) __builtin_ia32_maxps(x, y)
 #define BZ_N_INT(t)    ((bz_n_i32)__builtin_ia32_cvtps2dq(t))
+#define BZ_N_SIGNS(n)  __builtin_ia32_movmskps((bz_n_f32)(n))
 #endif
 #define BZ_N_SCALED(p, n) bz_n_scaled(p, BZ_N_INT(n))
-/* By two powers of two: n is from -150 to 128, and of the two products one alone is rounded. */
+/* p, from 0.7 to 1.5, by two powers of two: n is from -150 to 128, and of the two products one
+ * alone is rounded.  Where no lane's comes near the ends of the range its exponent takes n, which
+ * is the same number in half as many steps; n of what is no number is the least of all. */
 BZ_N_FN bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
 {
 	const bz_n_i32 half = n >> 1;
 
+	if (__builtin_expect(!BZ_N_SIGNS((n + 125) | (125 - n)), 1))
+		return (bz_n_f32)((bz_n_i32)p + (n << 23));
 	return p * (bz_n_f32)((half + 127) << 23) * (bz_n_f32)((n - half + 127) << 23);
 }
 #endif

@@ -86,3 +86,27 @@ Test(native, exp_of_float32_is_exact_where_it_can_be)
 		cr_assert(out[0] == 0 && !signbit(out[0]), "exp(-inf)");
 	}
 }
+
+/* Whatever its neighbours are: at the ends of the range a whole vector takes another way. */
+Test(native, exp_of_float32_beside_any_other)
+{
+	static const float others[] = {0, 89, -88, -104, HUGE_VALF, -HUGE_VALF, NAN};
+	float in[N], alone[N], mixed[N], out[N];
+
+	for (int level = ISA_V2; level <= (int)isa_best(); level++) {
+		const struct tier0_isa *t = tier0_table((enum isa_level)level);
+
+		for (int i = 0; i < N; i++)
+			in[i] = (float)(i - N / 2) * 0.05f;
+		t->op[OP_EXP][DT_FLOAT32]((char *)alone, (char *)in, NULL, NULL, N);
+		for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+			for (int i = 0; i < N; i++)
+				mixed[i] = i % 5 ? in[i] : others[k];
+			t->op[OP_EXP][DT_FLOAT32]((char *)out, (char *)mixed, NULL, NULL, N);
+			for (int i = 0; i < N; i++)
+				if (i % 5)
+					cr_assert_arr_eq(out + i, alone + i, sizeof *out, "exp(%a)",
+							 (double)in[i]);
+		}
+	}
+}
