@@ -350,6 +350,8 @@ PyObject *scalar_class(PyObject *self, void *closure);
 /* Is a * b a list or string, repeated? */
 bool scalar_repeats(PyObject *a, PyObject *b);
 PyObject *scalar_index(PyObject *self);
+Py_hash_t scalar_hash(PyObject *self);
+PyObject *scalar_format(PyObject *self, PyObject *text);
 /* watch.c */
 extern PyMethodDef watch_methods[];
 /* A new session: it asks us. */

@@ -70,8 +70,14 @@ static PyObject *list_of(braze_array *h, int axis, const char **at)
 	Py_ssize_t n = (Py_ssize_t)braze_shape(h)[axis];
 	int dtype = braze_dtype_of(h), bytes = convert_itemsize(dtype);
 	bool last = axis + 1 == braze_ndim(h);
-	PyObject *list = PyList_New(n);
+	PyObject *list = NULL;
 
+	if (last && dtype == BRAZE_FLOAT64 && !((uintptr_t)*at % 8)) {
+		list = list_of_doubles((const double *)(const void *)*at, n);
+		*at += n * bytes;
+		return list;
+	}
+	list = PyList_New(n);
 	for (Py_ssize_t k = 0; list && k < n; k++) {
 		PyObject *x = NULL;
 
@@ -94,10 +100,6 @@ bool fast_tolist(PyObject **out, const struct fast *f, const struct call *c)
 
 	if (!data || !braze_ndim(h))
 		return fast_numpys(out, f, c);
-	if (braze_ndim(h) == 1 && braze_dtype_of(h) == BRAZE_FLOAT64 && !((uintptr_t)data % 8))
-		*out = list_of_doubles((const double *)(const void *)data,
-				       (Py_ssize_t)braze_size(h));
-	else
-		*out = list_of(h, 0, &data);
+	*out = list_of(h, 0, &data);
 	return true;
 }

@@ -163,19 +163,44 @@ bool fast_round(PyObject **out, const struct fast *f, const struct call *c)
 	return true;
 }
 
-/* A float, or an int into what takes any: those need none of NumPy's rules. */
+/* May a number be written into the array without any of NumPy's rules: a float into what takes it,
+ * or an int into what takes any? */
+static bool takes(braze_array *h, PyObject *x)
+{
+	int dtype = braze_dtype_of(h);
+
+	return dtype == BRAZE_FLOAT64 ? PyFloat_CheckExact(x) || PyLong_CheckExact(x)
+				      : dtype == BRAZE_INT64 && PyLong_CheckExact(x);
+}
+
+/* (dst, src) of one type, or of a number. */
+bool fast_copyto(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_array *dst = NULL, *src = NULL;
+	int64_t whole = 0;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || !(dst = fast_array(slot[0])) ||
+	    nd(slot[0])->flags)
+		return false;
+	if (takes(dst, slot[1]) && (PyFloat_CheckExact(slot[1]) || fast_int(&whole, slot[1]))) {
+		*out = index_assign(dst, slot[1]) ? NULL : Py_NewRef(Py_None);
+		return true;
+	}
+	src = fast_array(slot[1]);
+	if (!src || braze_dtype_of(src) != braze_dtype_of(dst) || !fast_store(slot[0], slot[1]))
+		return false;
+	*out = Py_NewRef(Py_None);
+	return true;
+}
+
 bool fast_fill(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
 	braze_array *h = NULL;
-	int dtype = -1;
 
-	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) || nd(slot[0])->flags)
-		return false;
-	dtype = braze_dtype_of(h);
-	if (dtype != BRAZE_FLOAT64 && (dtype != BRAZE_INT64 || !PyLong_CheckExact(slot[1])))
-		return false;
-	if (!PyFloat_CheckExact(slot[1]) && !PyLong_CheckExact(slot[1]))
+	if (!fast_bind(slot, f, c) || !slot[1] || !(h = fast_array(slot[0])) ||
+	    nd(slot[0])->flags || !takes(h, slot[1]))
 		return false;
 	*out = index_assign(h, slot[1]) ? NULL : Py_NewRef(Py_None);
 	return true;

@@ -219,18 +219,13 @@ bool fast_squeeze(PyObject **out, const struct fast *f, const struct call *c)
 		&made, slot[0]);
 }
 
-bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
+/* An array with elements that is turned along an axis, or (-1) all. */
+static bool flipped(PyObject **out, PyObject *a, int axis)
 {
 	int64_t strides[BRAZE_MAX_NDIM], delta = 0;
-	PyObject *slot[FAST_ARGS];
-	braze_array *h = NULL, *made = NULL;
+	braze_array *h = nd(a)->h, *made = NULL;
 	braze_error err;
-	int axis = -1;
 
-	if (!fast_bind(slot, f, c) || !(h = fast_array(slot[0])) || nd(slot[0])->flags ||
-	    !braze_size(h) || !braze_ndim(h) ||
-	    (!fast_absent(slot[1]) && !fast_axis(&axis, slot[1], braze_ndim(h))))
-		return false;
 	for (int k = 0; k < braze_ndim(h); k++) {
 		int64_t step = braze_strides(h)[k], last = braze_shape(h)[k] - 1;
 		bool turned = last && (axis < 0 || axis == k);
@@ -241,7 +236,39 @@ bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
 	return answer(out,
 		      braze_view(&made, h, braze_dtype_of(h), braze_ndim(h), braze_shape(h),
 				 strides, braze_offset(h) + delta, &err),
-		      &made, slot[0]);
+		      &made, a);
+}
+
+/* Has it at least that many axes, and elements? */
+static bool is_turned(PyObject *a, int ndim)
+{
+	braze_array *h = fast_array(a);
+
+	return h && !nd(a)->flags && braze_size(h) && braze_ndim(h) >= ndim;
+}
+
+bool fast_flip(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	int axis = -1;
+
+	return fast_bind(slot, f, c) && is_turned(slot[0], 1) &&
+	       (fast_absent(slot[1]) || fast_axis(&axis, slot[1], type_ndim(slot[0]))) &&
+	       flipped(out, slot[0], axis);
+}
+
+bool fast_flipud(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	return fast_bind(slot, f, c) && is_turned(slot[0], 1) && flipped(out, slot[0], 0);
+}
+
+bool fast_fliplr(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+
+	return fast_bind(slot, f, c) && is_turned(slot[0], 2) && flipped(out, slot[0], 1);
 }
 
 /* ---- Diagonals of a matrix ---- */
@@ -334,11 +361,44 @@ bool fast_trace(PyObject **out, const struct fast *f, const struct call *c)
 	return fast_new(out, rc, &made, ND_SCALAR);
 }
 
+/* The type of a number that an array can have at once; -1: it is something else. */
+static int number_type(PyObject *o)
+{
+	int64_t whole = 0;
+
+	if (nd_check(o))
+		return nd(o)->h ? -1 : nd(o)->now.dtype;
+	return PyFloat_CheckExact(o) ? BRAZE_FLOAT64 : fast_int(&whole, o) ? BRAZE_INT64 : -1;
+}
+
+/* A number as the only element of an array with so many axes. */
+static bool only_element(PyObject **out, PyObject *o, int ndim)
+{
+	static const int64_t ones[2] = {1, 1};
+	int d = core.locked ? -1 : number_type(o);
+	braze_session *s = d < 0 ? NULL : wait_session();
+	braze_array *made = NULL;
+	braze_scalar x = {0};
+	void *at = NULL;
+
+	if (nd_check(o))
+		x = nd(o)->now;
+	else if (!s || !convert_plain(&x, o, d))
+		return false;
+	if (!s || !braze_near_made(&made, &at, s, d, ndim, ones))
+		return false;
+	convert_store(d, x.bits, at);
+	*out = type_new(made, 0);
+	return true;
+}
+
 static bool at_least(PyObject **out, const struct call *c, int ndim)
 {
 	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;
 
-	if (!h || nd(c->args[0])->flags)
+	if (!h)
+		return c->n == 1 && !c->names && only_element(out, c->args[0], ndim);
+	if (nd(c->args[0])->flags)
 		return false;
 	if (braze_ndim(h) >= ndim) {
 		*out = Py_NewRef(c->args[0]);

@@ -192,9 +192,11 @@ static bool is_plain(PyObject *o)
 	       PyType_IsSubtype(type, (PyTypeObject *)core.np_generic);
 }
 
-/* Are they all numbers of Python's? */
-static bool all_numbers(PyObject *o, bool tuple, Py_ssize_t n)
+bool lent_numbers(PyObject *o)
 {
+	bool tuple = PyTuple_CheckExact(o);
+	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
+
 	for (Py_ssize_t k = 0; k < n; k++) {
 		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
 
@@ -211,7 +213,7 @@ static PyObject *sequence(struct lent *l, PyObject *o, int depth)
 	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
 	PyObject *made = NULL;
 
-	if (all_numbers(o, tuple, n))
+	if (lent_numbers(o))
 		return Py_NewRef(o);
 	made = tuple ? PyTuple_New(n) : PyList_New(n);
 	for (Py_ssize_t k = 0; made && k < n; k++) {
@@ -489,7 +491,8 @@ PyObject *lent_taken(PyObject *made)
 	if (type == &PyTuple_Type || type == &PyList_Type)
 		return sequence_taken(made);
 	if (made == Py_None || type == &PyFloat_Type || type == &PyLong_Type ||
-	    type == &PyBool_Type || type == &PyUnicode_Type || type == &PyBytes_Type)
+	    type == &PyBool_Type || type == &PyUnicode_Type || type == &PyBytes_Type ||
+	    PyType_IsSubtype(type, dtype_type))
 		return Py_NewRef(made);
 	if (PyType_IsSubtype(type, (PyTypeObject *)core.np_generic))
 		return scalar_taken(made);

@@ -16,6 +16,8 @@
 
 enum how {
 	PURE,
+	TYPES,
+	SINGLES,
 	FOURIER,
 	FACTORS,
 	AT_HAND,
@@ -31,8 +33,10 @@ enum how {
 	WRITES,
 	PUTS
 };
-#define OPEN	    16 /* besides */
+#define OPEN	    32 /* besides */
 #define SEARCH_COST 16 /* copies of an element that a search takes as long as */
+
+_Static_assert((int)PUTS < OPEN, "a bit besides");
 
 struct numpys {
 	struct fast fast; /* first: native.c knows this part */
@@ -215,6 +219,14 @@ static bool is_done_there(const struct numpys *f, const struct call *c)
 	return there > 0;
 }
 
+/* One sample of each variable, or none. */
+static bool is_single(PyObject *o)
+{
+	int n = is_array(o) ? braze_ndim(nd(o)->h) : 0;
+
+	return n && braze_shape(nd(o)->h)[n - 1] <= 1;
+}
+
 /* Is the call NumPy's, or has braze an operation that does better? */
 static bool is_numpys(const struct numpys *f, const struct call *c)
 {
@@ -224,6 +236,8 @@ static bool is_numpys(const struct numpys *f, const struct call *c)
 		return all_at_hand(f, c) && is_array(c->args[0]) &&
 		       braze_is_ours(nd(c->args[0])->h) &&
 		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
+	if (f->how == SINGLES)
+		return all_at_hand(f, c) && is_single(c->args[0]);
 	return !has_native(f) || (all_at_hand(f, c) && is_small(f, c));
 }
 
@@ -232,6 +246,8 @@ static PyObject *argument(struct request *r, const struct numpys *f, PyObject *o
 {
 	if (!k && (f->how == DRAWS || f->how == SHUFFLES))
 		return PyObject_GetAttr(o, inner_name);
+	if (f->how == TYPES && nd_check(o))
+		return Py_NewRef(core.dtypes[type_dtype(o)]);
 	if (f->how >= SHUFFLES && k == (f->how == SHUFFLES))
 		return lent_writable(&r->lent, o);
 	return lent_view(&r->lent, o, 0);
@@ -335,7 +351,7 @@ static bool call_numpy(PyObject **out, const struct fast *fast, const struct cal
 	if (has_native(f) && core.session) /* none yet where all is lists */
 		braze_count_near(core.session);
 	else
-		f->calls++;
+		f->calls += f->how != TYPES;
 	/* A list that NumPy gives back as it is stays the caller's own. */
 	if (made && c->n && made == c->args[0] && PyList_CheckExact(made))
 		*out = Py_NewRef(made);
@@ -353,6 +369,8 @@ static PyObject *shown(struct lent *l, PyObject *o)
 {
 	if (nd_check(o))
 		return lent_view(l, o, 0);
+	if (PyList_CheckExact(o) || PyTuple_CheckExact(o))
+		return lent_numbers(o) ? Py_NewRef(o) : NULL;
 	return selection_check(o) || PyTuple_Check(o) || PyList_Check(o) || PyDict_Check(o)
 		       ? NULL
 		       : Py_NewRef(o);
@@ -660,8 +678,13 @@ static PyObject *implementation(PyObject *theirs)
 
 static bool find_functions(struct numpys *f)
 {
-	PyObject *theirs = find_theirs(f->fast.name);
+	PyObject *theirs = find_theirs(f->fast.name), *item = NULL;
 
+	if (theirs && !PyCallable_Check(theirs)) { /* np.r_[...] */
+		item = PyObject_GetAttrString(theirs, "__getitem__");
+		Py_DECREF(theirs);
+		theirs = item;
+	}
 	f->inner = implementation(theirs);
 	f->theirs = theirs;
 	if (f->theirs && f->method_name)

@@ -30,6 +30,8 @@ static inline void lent_begin(struct lent *l)
 PyObject *lent_view(struct lent *l, PyObject *o, int depth);
 /* The same, to be written: nobody records anything on it until it is back. */
 PyObject *lent_writable(struct lent *l, PyObject *o);
+/* Are all of a list or tuple numbers of Python's? */
+bool lent_numbers(PyObject *o);
 /* Memory of a new array of ours, for NumPy to write; give it back by lent_written, which lets go of
  * it, with the array's object. */
 PyObject *lent_fresh(braze_array *h, void *data);

@@ -79,3 +79,55 @@ PyObject *scalar_index(PyObject *self)
 		       : (dtype == BRAZE_BOOL ? PyLong_FromLong(bits[0] != 0)
 					      : convert_number(dtype, bits));
 }
+
+/* The value as Python's number, which is waited for. */
+static PyObject *number_of(PyObject *self)
+{
+	uint64_t bits[2];
+	int dtype = -1;
+
+	return convert_value(self, &dtype, bits) ? NULL : convert_number(dtype, bits);
+}
+
+static bool is_nan(PyObject *x)
+{
+	double real = 0, imag = 0;
+
+	if (PyFloat_CheckExact(x)) {
+		real = PyFloat_AsDouble(x);
+	} else if (PyComplex_CheckExact(x)) {
+		real = PyComplex_RealAsDouble(x);
+		imag = PyComplex_ImagAsDouble(x);
+	}
+	return real != real || imag != imag;
+}
+
+/* That of the number that it equals.  A NaN equals nothing, and is found as the object that it is.
+ */
+Py_hash_t scalar_hash(PyObject *self)
+{
+	Py_hash_t hash = -1;
+	PyObject *x = NULL;
+
+	if (!is_scalar(self)) {
+		PyErr_SetString(PyExc_TypeError, "unhashable type: 'braze.numpy.ndarray'");
+		return -1;
+	}
+	x = number_of(self);
+	if (x)
+		hash = is_nan(x) ? (Py_hash_t)((uintptr_t)self >> 4) : PyObject_Hash(x);
+	Py_XDECREF(x);
+	return hash;
+}
+
+/* x.__format__(text): a number's by Python's number, as NumPy does it, an array's by NumPy's array.
+ */
+PyObject *scalar_format(PyObject *self, PyObject *text)
+{
+	PyObject *x = is_scalar(self) ? number_of(self)
+				      : PyObject_CallFunctionObjArgs(core.np_array, self, NULL);
+	PyObject *r = x ? PyObject_Format(x, text) : NULL;
+
+	Py_XDECREF(x);
+	return r;
+}

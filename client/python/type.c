@@ -320,12 +320,19 @@ static PyMemberDef members[] = {
 	{NULL, 0, 0, 0, NULL},
 };
 
+static PyMethodDef methods[] = {
+	{"__format__", scalar_format, METH_O, "As NumPy's number, or array, is written."},
+	{NULL, NULL, 0, NULL},
+};
+
 int type_init(PyObject *module)
 {
 	PyType_Slot own[] = {
 		{Py_tp_dealloc, type_dealloc},
 		{Py_tp_getset, getset},
 		{Py_tp_members, members},
+		{Py_tp_methods, methods},
+		{Py_tp_hash, scalar_hash},
 		{Py_tp_new, tp_new},
 		{Py_tp_iter, tp_iter},
 		{Py_tp_richcompare, number_compare},

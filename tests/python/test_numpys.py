@@ -60,6 +60,10 @@ SQUARE = of("q,; m,; q.T,; d,; v,; z,; e,; q + 1j,; [[1.0, 2.0], [3.0, 4.0]],; '
 FEW = of("5,; 0,; 3, 2; f,; -1,; 2.5,; 'x',")
 SIZES = of("; 3,; (2, 2),; 0,; -1,; None,; 2.5,; f,; 2, 3; 300,; 3000,; 1, 2, 3; 0.5, 0.5, 3; 5, 0.5, 4")
 CASES = {
+    "r_ c_": of("(f, 0.5, p),; f,; (i, [1, 2]),; slice(0, 3),; (slice(0, 1, 5j), f),; ('0,2', v, v),; (m, m),; (f, m),; 'x',; z,; (e, e),; (t, t),; (k, i),; ('-1', m, t),; (f[0], 2),"),
+    "mgrid ogrid": of("slice(0, 3),; (slice(0, 3), slice(1, 2)),; (slice(0, 1, 3j), slice(0, 2)),; slice(0, 1, 0.25),; f,; 'x',; (slice(0, 0), slice(0, 2)),"),
+    "cov corrcoef": of("one,; one, one; m[:, :1],; m[:1], None, False; f[:1], p[:1]; t[:, :1],; o.T,; e,; c[:1],; i[:1], i[:1]; one, f; z,; one, None, True, True; one, 'x'"),
+    "result_type": of("f,; f, i; i, u, 2.5; g, 1; k, c; f, 'f4'; m[0, 0], g; f[0],; z, numpy_q; int,; [1, 2], f; [f],; 'nonsense',; h, 1; None,; 'i4', k, i; f, None"),
     "sort argsort ndarray.argsort sort_complex ndarray.sort": SORTS,
     "partition argpartition ndarray.partition ndarray.argpartition": PLACES,
     "lexsort": of("(f, p),; (i, j),; (f, i, p),; m,; f,; [f, g],; (f, v),; (),"),
@@ -122,7 +126,12 @@ METHODS = {"accumulate": SCANS, "reduce": of("k,; k, 0; k, None; f,; i, 0; m, 1;
            "at": of("f, i, 1.5; p, j, f; i, k, 2; u, [0, 0], 1; m, j[:2], 3; f, [9], 1; f, i, f; k, i, k; f, i, 'x'; s, j, 1; p, 0, 2; i, j, 1.5; t, 1, 2")}
 
 
+LISTS = of("k,; e,; z,; f,; [f, p],; (f, p),; [i, j], 0; [m, t],; [f, v],; [1, 2, 3],; [],; [f, 1],; (f, p), 1; [f, p], None; (k, k),; [f, 'x'],; [[1.5, 2], [3, 4]], 1; [c, c],; [e, e],; [u, u],; [f[0], 2.5],")
+
+
 def cases(name):
+    if name in ("add.reduce", "multiply.reduce", "minimum.reduce", "maximum.reduce"):
+        return LISTS
     if name.rpartition(".")[2] in METHODS:
         return METHODS[name.rpartition(".")[2]]
     if name.startswith("random."):
@@ -182,6 +191,8 @@ def function(module, name, way):
         f = getattr(type(rng), parts[2])
         return (lambda *a: f.__wrapped__(rng, *a)) if way == "python" else (lambda *a: f(rng, *a))
     f = operator.attrgetter(name)(module)
+    if name in ("r_", "c_", "mgrid", "ogrid"):
+        return f._general if way == "python" else f.__getitem__
     if parts[0] == "random" and parts[1] != "seed":
         module.random.seed(11)
     if type(f) is np.ufunc:

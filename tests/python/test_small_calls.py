@@ -329,3 +329,137 @@ def test_named_results_are_named():
         theirs, mine = getattr(numpy.linalg, name)(q), getattr(np.linalg, name)(np.array(q))
         assert type(mine) is type(theirs) and plain(mine) == plain(theirs)
         assert type(mine[-1]) is np.ndarray
+
+
+# ---- Numbers and lists in the place of arrays ----
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "f4", "u1"])
+def test_a_number_is_searched_as_numpy_searches_it(dtype, near):
+    rng = numpy.random.default_rng(3)
+    numbers = [0.5, 3, -1, 2.0, float("nan"), float("inf"), 2**53 + 1, 2**70, True, -0.0, numpy.float64(1.5), numpy.int64(2), 1j, "x", None]
+    for n in (0, 1, 2, 7, 100):
+        a = numpy.sort(rng.integers(0, 5, n).astype(dtype))
+        unsorted = rng.permutation(a)
+        given = [a, a[::2], *([unsorted, a[::-1]] if near else [])]  # who is far goes another way through what is in no order
+        if dtype[0] == "f":
+            given.append(numpy.sort(numpy.r_[a, [numpy.nan] * 3, numpy.inf]).astype(dtype))
+        for x in given:
+            for y in numbers:
+                for how in ("", ", 'left'", ", 'right'", ", side='right'", ", 'x'"):
+                    if n < 100 or x is a:
+                        theirs, mine = both(f"a.searchsorted(y{how})", a=x, y=y)
+                        assert theirs == mine or isinstance(theirs, tuple) and theirs[0] == mine[0], (x, y, how)
+    same("np.searchsorted(a, 0.5)", a=rng.random((2, 2)))
+
+
+@pytest.mark.parametrize("x", [3.0, 7, True, 2**70, -(2**63), 1j, None, "x", numpy.float32(0.5), numpy.float64(2), [1.0, 2], [], (3, 4), [[1, 2], [3, 4]], numpy.arange(3.0), numpy.array(2.5)])
+def test_numbers_become_arrays_with_axes(x):
+    for name in ("atleast_1d", "atleast_2d"):
+        same(f"np.{name}(x)", x=x)
+        same(f"np.{name}(x, 2.0)", x=x)
+    assert np.atleast_1d(np.ones(3)[0]).shape == (1,) and type(np.atleast_1d(2.0)) is np.ndarray
+    alone = np.atleast_1d(2.0)
+    alone += 1
+    assert alone.tolist() == [3.0] and np.atleast_1d(2.0).tolist() == [2.0]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0,), (1,), (2, 3), (2, 0), (1, 4), (2, 3, 4)])
+@pytest.mark.parametrize("name", ["flipud", "fliplr"])
+def test_turned_rows_and_columns_are_views_as_numpys(name, shape):
+    a = numpy.arange(float(numpy.prod(shape))).reshape(shape)
+    same(f"np.{name}(a)", a=a)
+    same(f"np.{name}(a.T)", a=a)
+    same(f"np.{name}(m=a)", a=a)
+    same(f"np.{name}(a, 1)", a=a)
+    if a.ndim > 1 and a.size and 1 not in shape:
+        b = np.array(a)
+        turned = getattr(np, name)(b)
+        assert turned.base is b and turned.strides == getattr(numpy, name)(a).strides
+        turned[...] = 7.0
+        assert (b == 7).all()
+
+
+SOURCES = [2.5, 3, True, 2**70, -1, 1j, None, "x", [1, 2, 3], numpy.arange(3.0), numpy.arange(3), numpy.arange(2.0), numpy.ones((1, 3)), numpy.array(2.0), numpy.ones((2, 3)),
+           numpy.arange(6.0)[::2], numpy.float32(3), numpy.arange(3) + 1j]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "f4", "u1", "c16", "?"])
+def test_copyto_is_numpys(dtype, recwarn):
+    for src in SOURCES:
+        for dst in (numpy.zeros(3, dtype), numpy.zeros((2, 3), dtype), numpy.zeros(6, dtype)[::2], numpy.zeros(0, dtype), numpy.zeros((), dtype)):
+            for how in ("", ", 'unsafe'", ", 'no'", ", where=[True, False, True]"):
+                if src is None and not dst.size:
+                    continue  # nothing is cast
+                theirs, mine = both(f"_ = np.copyto(c, s{how})", c=dst, s=src)
+                assert theirs == mine or isinstance(theirs, tuple) and isinstance(mine, tuple) and theirs[0] == mine[0], (dst, src, how)
+    a = np.arange(4.0)
+    np.copyto(a[1:], a[:-1])  # they overlap
+    assert a.tolist() == [0.0, 0.0, 1.0, 2.0]
+    with pytest.raises(ValueError, match="read-only"):
+        np.copyto(np.broadcast_to(a, (2, 4)), 1.0)
+    with pytest.raises(ValueError, match="read-only"):
+        np.copyto(np.broadcast_to(a, (2, 4)), a)
+    kept = np.array(a)
+    view = numpy.asarray(kept)
+    np.copyto(kept, 5.0)
+    assert kept.tolist() == [5.0] * 4 and view.tolist() == a.tolist()
+
+
+def test_scalars_have_the_hashes_and_texts_of_numpys():
+    values = [0, 1, -1, -2, 5, 2**31, 0.5, -0.0, 1e300, float("inf"), -float("inf"), 0.1]
+    for dtype in "? i1 u1 i4 u4 i8 u8 f2 f4 f8 c8 c16".split():
+        with numpy.errstate(all="ignore"):
+            theirs = numpy.array(values).astype(dtype)
+        mine = np.array(theirs)
+        for k, x in enumerate(theirs):
+            for y in (mine[k], mine.reshape(-1, 1)[k].sum() if dtype in ("f8", "i8") else mine[k]):
+                assert hash(y) == hash(x) and {y: 1}[x] == 1 and {x: 1}[y] == 1, x
+                for text in ("", ".3f", "5d", ">12", "e", "x", "nonsense", "+.2g"):
+                    assert formatted(y, text) == formatted(x, text), (x, text)
+    lazy = (np.arange(300_000.0) * 2).sum()
+    assert f"{lazy:.1f}" == f"{float(lazy):.1f}" and hash(lazy) == hash(float(lazy))
+    for a in (numpy.arange(3.0), numpy.array(2.5), numpy.zeros((0, 2))):
+        for text in ("", ".2f"):
+            assert formatted(np.array(a), text) == formatted(a, text)
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(np.array(a))
+    nan = np.array([numpy.nan])[0]
+    assert nan in {nan} and hash(nan) == hash(nan)
+
+
+def formatted(x, text):
+    try:
+        return format(x, text)
+    except (TypeError, ValueError) as error:
+        return type(error).__name__, str(error).replace("braze.", "")
+
+
+def test_types_are_told_without_the_values():
+    a, b = np.ones(300_000, "f4") * 2, np.ones(300_000, "i4") + 1
+    before = braze.counters()["demands"]
+    assert np.result_type(a, b) == numpy.result_type("f4", "i4") and np.result_type(a, 1.0) == numpy.dtype("f4")
+    assert np.result_type(a, b.sum()) == numpy.result_type("f4", "i8") and braze.counters()["demands"] == before
+
+
+def test_one_sample_warns_where_numpy_warns(near):
+    for name, args in (("cov", "(x, x)"), ("corrcoef", "(x,)")):
+        told = []
+        for module in (numpy, np):
+            with pytest.warns(RuntimeWarning) as said:
+                eval(f"m.{name}{args}", {"m": module, "x": module.array([1.5])})
+            told.append([(str(w.message), near and w.filename.rpartition("/")[2]) for w in said])
+        assert told[0] == told[1]
+
+
+def test_lists_of_numbers_reach_functions_of_the_programs():
+    for text in ("np.vectorize(float)([1, 2, 3])", "np.vectorize(lambda x, y: x + y)([1, 2], (3, 4))", "np.vectorize(str)([1, 2])", "np.vectorize(len)(['a'])",
+                 "np.vectorize(lambda x: 1 / x)([1, 0])", "np.vectorize(lambda x: x)([])", "np.vectorize(lambda n, x: len(n) + x, excluded=[0])([1, 2], [5, 6])"):
+        same(text)
+
+
+def test_matrices_become_lists_of_rows():
+    for dtype in ("f8", "i8", "f4", "c16", "?"):
+        for shape in ((2, 3), (3, 0), (0, 3), (2, 3, 4), (1, 1), (70, 3)):
+            a = numpy.arange(numpy.prod(shape)).reshape(shape).astype(dtype)
+            same("a.tolist()", a=a)
+            same("a[..., 1:].tolist()", a=a)

@@ -144,7 +144,8 @@ def _define():
                 space[name] = _present(name, getattr(module, name))
     # The package's own keeps scalars.
     space["asarray"] = _present("asarray", _creation.public_asarray)
-    space["round"] = _present("round", _round)
+    for name in ("round", "result_type"):
+        space[name] = _present(name, space[f"_{name}"])
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():
@@ -199,7 +200,7 @@ def isrealobj(x):
     return not iscomplexobj(x)
 
 
-def result_type(*arrays_and_dtypes):
+def _result_type(*arrays_and_dtypes):
     """The type that NumPy's promotion gives."""
     return _numpy.result_type(*(_type_probe(x) for x in arrays_and_dtypes))
 
@@ -218,10 +219,14 @@ class _Grid:
 
     def __init__(self, maker, name):
         self._maker, self._name = maker, name
+        self._made = _core.native(self._general, name, False)
 
-    def __getitem__(self, key):
+    def _general(self, key):
         _fallback.counts[self._name] += 1
         return _fallback.from_numpy(self._maker[_fallback.to_numpy(key)])
+
+    def __getitem__(self, key):
+        return self._made(key)
 
 
 _space.own.update({

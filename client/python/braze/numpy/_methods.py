@@ -44,16 +44,6 @@ def _str(self):
     return str(_fallback.to_numpy(self))
 
 
-def _format(self, spec):
-    return format(_fallback.to_numpy(self), spec)
-
-
-def _hash(self):
-    if not self._is_scalar:
-        raise TypeError("unhashable type: 'braze.numpy.ndarray'")
-    return hash(_core.value(self))
-
-
 def _complex(self):
     return complex(_fallback.to_numpy(self))
 
@@ -335,8 +325,6 @@ def attach(functions):
     special = {
         "__repr__": _repr,
         "__str__": _str,
-        "__format__": _format,
-        "__hash__": _hash,
         "__complex__": _complex,
         "__round__": _round,
         "__array__": _array,
