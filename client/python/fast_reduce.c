@@ -123,8 +123,6 @@ bool fast_reduce_first(PyObject **out, const struct fast *f, const struct call *
 	braze_array *made = NULL;
 	braze_error err;
 
-	if (c->n && (PyList_CheckExact(c->args[0]) || PyTuple_CheckExact(c->args[0])))
-		return fast_numpys(out, f, c);
 	/* Types that only sums and products are asked for, as of the functions. */
 	if (!c->n || !fast_array(c->args[0]) || !braze_ndim(nd(c->args[0])->h) ||
 	    !read_call(&r, f, c) || (!r.count && !has_identity(f)) ||

@@ -141,6 +141,12 @@ int fast_dims(int64_t *dims, PyObject *o)
 
 /* ---- Functions ---- */
 
+/* A list or tuple that fn, which knows arrays, has left: by NumPy, where it has the row. */
+static bool call_lists(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return f->numpys && call_of_list(c) && f->numpys->fn(out, f->numpys, c);
+}
+
 /* Selections among the arguments become arrays, unless a whole one is reduced: then its own method
  * is called.  True: answered. */
 static bool call_settled(PyObject **out, const struct fast *f, const struct call *c)
@@ -162,7 +168,8 @@ static PyObject *native_call(PyObject *o, PyObject *const *args, size_t nargsf, 
 
 	if (self->fast->fn(&r, self->fast, &c))
 		return r;
-	if (!PyErr_Occurred() && call_settled(&r, self->fast, &c))
+	if (!PyErr_Occurred() &&
+	    (call_settled(&r, self->fast, &c) || call_lists(&r, self->fast, &c)))
 		return r;
 	if (PyErr_Occurred()) /* no session, or Ctrl-C in a wait (eager mode) */
 		return NULL;

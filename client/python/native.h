@@ -34,6 +34,12 @@ struct call {
 	PyObject *names;
 };
 
+/* Is the first argument a list or tuple? */
+static inline bool call_of_list(const struct call *c)
+{
+	return c->n && (PyTuple_CheckExact(c->args[0]) || PyList_CheckExact(c->args[0]));
+}
+
 struct fast;
 /* True: answered, *out is the result or NULL with an exception set.  False: it is
  * Python's call; nothing was done that counts. */

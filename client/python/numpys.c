@@ -22,6 +22,7 @@ enum how {
 	FACTORS,
 	AT_HAND,
 	COPIES,
+	LISTS,
 	REPEATS,
 	SEARCHES,
 	FINDS,
@@ -236,6 +237,8 @@ static bool is_numpys(const struct numpys *f, const struct call *c)
 		return all_at_hand(f, c) && is_array(c->args[0]) &&
 		       braze_is_ours(nd(c->args[0])->h) &&
 		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
+	if (f->how == LISTS && !call_of_list(c))
+		return false;
 	if (f->how == SINGLES)
 		return all_at_hand(f, c) && is_single(c->args[0]);
 	return !has_native(f) || (all_at_hand(f, c) && is_small(f, c));
