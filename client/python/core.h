@@ -24,10 +24,11 @@
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
 
-#define ND_SCALAR   1 /* a NumPy scalar's behaviour: immutable, hashable */
-#define ND_READONLY 2 /* may not be written; views of it neither */
-#define ND_WARN	    4 /* stretched: a write warns, since it may show at many places */
-#define ND_OVERLAP  8 /* elements share memory: NumPy writes them, in its order */
+#define ND_SCALAR   1  /* a NumPy scalar's behaviour: immutable, hashable */
+#define ND_READONLY 2  /* may not be written; views of it neither */
+#define ND_WARN	    4  /* stretched: a write warns, since it may show at many places */
+#define ND_OVERLAP  8  /* elements share memory: NumPy writes them, in its order */
+#define ND_COUNTED  16 /* no view, without elements, but given its shape as views are */
 #define ND_OF_VIEWS (ND_READONLY | ND_WARN | ND_OVERLAP) /* what views of it have, too */
 
 struct ndarray {

@@ -203,6 +203,9 @@ void layout_become(PyObject *self, PyObject *view)
 	/* The view's base may be self: what it keeps is the old handle only. */
 	nd(view)->base = NULL;
 	nd(self)->peeked = false;
+	nd(self)->flags &= (uint8_t)~ND_COUNTED;
+	if (base && !braze_size(nd(self)->h))
+		nd(self)->flags |= ND_COUNTED;
 	Py_XDECREF(base);
 }
 

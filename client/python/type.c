@@ -240,11 +240,17 @@ static PyObject *get_nbytes(PyObject *self, void *closure)
 	return PyLong_FromLongLong(size_of(self) * itemsize_of(self));
 }
 
+/* Of a new array without elements they are zeros, as NumPy has it; of a view, and of another shape
+ * that an array got, they are counted. */
 static PyObject *get_strides(PyObject *self, void *closure)
 {
+	static const int64_t none[BRAZE_MAX_NDIM];
 	braze_array *h = nd(self)->h;
+	bool counted = nd(self)->base || nd(self)->flags & ND_COUNTED;
 
-	return h ? type_int_tuple(braze_ndim(h), braze_strides(h)) : PyTuple_New(0);
+	if (!h)
+		return PyTuple_New(0);
+	return type_int_tuple(braze_ndim(h), counted || braze_size(h) ? braze_strides(h) : none);
 }
 
 static PyObject *get_transposed(PyObject *self, void *closure)

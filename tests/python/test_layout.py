@@ -134,3 +134,34 @@ def test_common_type_of_three_does_not_depend_on_their_order():
                 one = [numpy.ones(1, t) for t in (a, b, c)]
                 want = numpy.clip(*one).dtype
                 assert np.clip(*(np.array(x) for x in one)).dtype == want, (a, b, c)
+
+
+@pytest.mark.parametrize("statement", [
+    "np.zeros(S)", "np.empty(S)", "np.ones(S, 'f4')", "np.full(S, 2)", "np.zeros(S, order='F')", "np.zeros_like(A)", "np.array(A)", "A.copy()", "A.astype(int)", "A + 1", "np.sin(A)",
+    "A > 1", "np.sort(A)", "np.concatenate([A, A])", "np.stack([A, A])", "np.where(A > 0, 1, 2)", "np.cumsum(A, 0)", "A[np.zeros(0, int)]", "A.sum(0)", "A.sum(0, keepdims=True)",
+    "A.flatten()", "A.T.copy()", "np.random.rand(*S)", "A.reshape(-1, 0, 5) if not A.size else A", "A.ravel()", "np.arange(0)", "np.linspace(0, 1, 0)", "np.eye(0)", "np.array([[], []])",
+    "np.zeros((3, 4))[:, :0]", "np.zeros((3, 4))[:, :0].copy()", "np.zeros((2, 0)) @ np.zeros((0, 3))", "np.zeros((0, 2)) @ np.zeros((2, 3))", "np.zeros(5)[np.zeros(5, bool)]",
+])
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2, 0, 3), (0, 0), (1, 0)])
+def test_new_arrays_without_elements_have_numpys_strides(statement, shape):
+    seen = []
+    for module in (numpy, np):
+        try:
+            seen.append(eval(statement, {"np": module, "S": shape, "A": module.zeros(shape)}).strides)
+        except ValueError as error:
+            seen.append(type(error))
+    assert seen[0] == seen[1]
+
+
+def test_another_shape_in_place_counts_the_strides_of_no_elements():
+    seen = []
+    for module in (numpy, np):
+        a, b, c = module.zeros((3, 0)), module.zeros(4), module.zeros((0, 2))
+        a.shape = (0, 5)
+        b.resize(0)
+        shown = [a.strides, b.strides, (a + 1).strides, a.copy().strides]
+        a[...] = 1.0
+        c.resize((2, 2))
+        b.resize(3)
+        seen.append([*shown, a.shape, c.tolist(), c.strides, b.tolist(), b.strides, a.flags.writeable])
+    assert seen[0] == seen[1]

@@ -143,3 +143,33 @@ def test_campaign(how):
     styles = ("small", "special" if how == "special" else "wide")
     campaign(range(first, last), ("lazy", "unfused"), large=how == "large", styles=styles)
     assert braze.counters()["demands"] > 0
+
+
+FIRST = """
+import inspect, pickle, numpy, braze.numpy as np
+assert not hasattr(np.random.rand, "nonsense")
+for name in dir(numpy.random):
+    theirs, mine = getattr(numpy.random, name), getattr(np.random, name, None)
+    if name.startswith("_") or name == "test" or not callable(theirs):
+        continue
+    assert mine.__name__ == theirs.__name__ and (isinstance(theirs, type) or mine.__doc__ == theirs.__doc__), name
+    assert mine.__module__.startswith(("braze.numpy.random", "numpy.random")), name
+    if not isinstance(theirs, type):
+        assert pickle.loads(pickle.dumps(mine)) is mine, name
+        try:
+            expected = inspect.signature(theirs)
+        except ValueError:
+            continue
+        assert inspect.signature(mine) == expected, name
+a = np.random.default_rng(5)
+assert type(a.bit_generator) is type(numpy.random.default_rng(5).bit_generator)
+for k in range(3):
+    assert np.random.default_rng(k).random(3).tolist() == numpy.random.default_rng(k).random(3).tolist()
+    assert np.random.default_rng(k).integers(0, 9, 30).tolist() == numpy.random.default_rng(k).integers(0, 9, 30).tolist()
+assert set(dir(np.random.RandomState)) >= set(dir(numpy.random.RandomState))
+assert set(dir(np.random.Generator)) >= set(dir(numpy.random.Generator))
+"""
+
+
+def test_the_first_use_shows_what_numpys_module_shows():
+    subprocess.run([sys.executable, "-c", FIRST], check=True, timeout=60)

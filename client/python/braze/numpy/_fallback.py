@@ -227,15 +227,17 @@ def leave(function, *args, **kwargs):
 def wrapper(name, function):
     """A function that leaves the call to NumPy's."""
 
-    @functools.wraps(function, updated=())
     def fallback(*args, **kwargs):
         return call(name, function, args, kwargs)
 
     shown = _core.native(fallback, name, _names.binds(function))
     if shown is None:
+        functools.update_wrapper(fallback, function, updated=())
         fallback.numpy = function
         return fallback if _names.binds(function) else _names.builtin(fallback)
     functools.update_wrapper(shown, function, updated=())
+    # What nobody sees needs no name; its arguments are looked for.
+    fallback.__wrapped__ = function
     shown.__wrapped__, shown.numpy = fallback, function
     return shown
 

@@ -75,8 +75,8 @@ def _drawing(theirs):
     call each other and compute with what they get.
     """
     names = [
-        n for n in dir(theirs)
-        if not n.startswith("_") and n not in _NOT_DRAWN and callable(getattr(theirs, n))
+        n for n, method in vars(theirs).items()
+        if not n.startswith("_") and n not in _NOT_DRAWN and callable(method)
     ]
     methods = {n: _Method(theirs) for n in names}
 
@@ -101,7 +101,8 @@ def _is_known():
     return _core.pcg64_words(bits) == (*words, 1 << 32 | 0x12345678)
 
 
-_PCG64 = type(numpy.random.default_rng(1).bit_generator)
+_PCG64 = numpy.random.PCG64
+_kind = None  # of default_rng's bit generators, once there was one: to make one takes as long as all that is above
 _new_stream = _core.stream
 _core.draw_of(numpy.random.mtrand._rand)
 _core.draw_by(numpy.random.Generator.standard_normal, numpy.random.Generator.standard_exponential)
@@ -165,11 +166,15 @@ def _named(public):
 
 @functools.wraps(numpy.random.default_rng)
 def default_rng(seed=None):
-    if type(seed) is int:
-        return Generator(_PCG64(seed))  # as NumPy makes it
+    global _kind
+    if type(seed) is int and _kind:
+        return Generator(_kind(seed))  # as NumPy makes it
     if isinstance(seed, Generator):
         return seed
-    return Generator(numpy.random.default_rng(_fallback.to_numpy(seed)).bit_generator)
+    made = numpy.random.default_rng(_fallback.to_numpy(seed)).bit_generator
+    if type(seed) is int:
+        _kind = type(made)
+    return Generator(made)
 
 
 def _public_shuffle():
