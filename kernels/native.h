@@ -139,7 +139,7 @@ BZ_N_FN bz_n_f32 bz_n_scaled(bz_n_f32 p, bz_n_i32 n)
 {
 	const bz_n_i32 half = n >> 1;
 
-	if (__builtin_expect(!BZ_N_SIGNS((n + 125) | (125 - n)), 1))
+	if (__builtin_expect(!BZ_N_SIGNS((n < -125) | (n > 125)), 1))
 		return (bz_n_f32)((bz_n_i32)p + (n << 23));
 	return p * (bz_n_f32)((half + 127) << 23) * (bz_n_f32)((n - half + 127) << 23);
 }
