@@ -151,6 +151,18 @@ CAMPAIGN_MINUTES = 3
 PIECES, PIECES_NEAR = 8, 4
 
 
+def pytest_count(junit):
+    """Of a report that pytest wrote; none where there is no report."""
+    total = Count()
+    if junit.exists():
+        for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
+            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped = int(suite.get("skipped", 0))
+            total.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
+            total.names += pytest_names(suite)
+    return total
+
+
 def pytest(env, long, title="python", folders=SUITES, to=None):
     """Run folders' tests; what pytest prints goes to the open file `to`, if there is one."""
     junit = BUILD / f"pytest-{re.sub('[^a-z0-9]+', '-', title)}.xml"
@@ -159,13 +171,7 @@ def pytest(env, long, title="python", folders=SUITES, to=None):
     start = time.monotonic()
     done = run([sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider",
                 f"--junitxml={junit}", *selection, *folders], env=env, stdout=to, stderr=to)
-    total = Count()
-    if junit.exists():
-        for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
-            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-            skipped = int(suite.get("skipped", 0))
-            total.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
-            total.names += pytest_names(suite)
+    total = pytest_count(junit)
     if done.returncode not in (0, 5) and total.failed == 0:
         total.add(Count(failed=1, what=f"pytest ended with status {done.returncode}"))
     print(f"-- {title}: {total} in {time.monotonic() - start:.0f} s", file=to, flush=True)

@@ -25,13 +25,12 @@ import subprocess
 import sys
 import threading
 import time
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from busy import busy  # noqa: E402
 from harness import find_nvrtc, find_standin  # noqa: E402
-from run import BUILD, ROOT, Count, criterion_count, environment, pytest_names, say  # noqa: E402
+from run import BUILD, ROOT, Count, criterion_count, environment, pytest_count, say  # noqa: E402
 
 REPORTS = BUILD / "reports"
 SPINNERS = 8
@@ -150,14 +149,8 @@ def run_python(run, path, env, base):
                            ROOT, env, DEVICE_SECONDS if "BRAZE_TEST_DEVICE" in env else SECONDS)
     if stopping.is_set():
         return
-    count = Count()
-    if junit.exists():
-        for suite in ElementTree.parse(junit).getroot().iter("testsuite"):
-            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-            skipped = int(suite.get("skipped", 0))
-            count.add(Count(int(suite.get("tests", 0)) - failed - skipped, failed, skipped))
-            count.names += pytest_names(suite)
-        junit.unlink()
+    count = pytest_count(junit)
+    junit.unlink(missing_ok=True)
     if status not in (0, 5) and not count.failed:
         count.add(Count(failed=1, what=f"{name} ended with status {status}"))
     run.note(name, key, count, time.monotonic() - start, text)

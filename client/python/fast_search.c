@@ -23,40 +23,31 @@ static int read_side(PyObject *side)
 
 #define EXACT (INT64_C(1) << 53) /* integers up to it are the same as doubles */
 
-/* Does x belong behind y?  NaNs come last. */
-static bool is_behind(int side, double x, double y)
+/* Do the bits of x belong behind those at `at`?  NaNs come last. */
+static bool is_behind(int side, bool real, uint64_t bits, const char *at)
 {
+	double x = 0, y = 0;
+	int64_t i = 0, j = 0;
+
+	if (!real) {
+		memcpy(&i, &bits, sizeof i);
+		memcpy(&j, at, sizeof j);
+		return side == BRAZE_LEFT ? j < i : j <= i;
+	}
+	memcpy(&x, &bits, sizeof x);
+	memcpy(&y, at, sizeof y);
 	return side == BRAZE_LEFT ? y < x || (x != x && y == y) : !(x < y || (y != y && x == x));
 }
 
-/* By halves, as NumPy does it, whose way shows where the elements are in no order. */
-static uint64_t place_of_double(int side, const char *data, uint64_t n, double x)
+/* By halves, as NumPy does it, whose way shows where the elements, of 8 bytes, are in no order. */
+static uint64_t place_of(int side, bool real, uint64_t bits, const char *data, uint64_t n)
 {
 	uint64_t low = 0;
 
 	while (low < n) {
 		uint64_t middle = low + (n - low) / 2;
-		double y = 0;
 
-		memcpy(&y, data + 8 * middle, sizeof y);
-		if (is_behind(side, x, y))
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
-static uint64_t place_of_integer(int side, const char *data, uint64_t n, int64_t x)
-{
-	uint64_t low = 0;
-
-	while (low < n) {
-		uint64_t middle = low + (n - low) / 2;
-		int64_t y = 0;
-
-		memcpy(&y, data + 8 * middle, sizeof y);
-		if (side == BRAZE_LEFT ? y < x : y <= x)
+		if (is_behind(side, real, bits, data + 8 * middle))
 			low = middle + 1;
 		else
 			n = middle;
@@ -67,21 +58,22 @@ static uint64_t place_of_integer(int side, const char *data, uint64_t n, int64_t
 /* A number of Python's among doubles, or an integer among integers, that are at hand. */
 static bool search_number(PyObject **out, int side, braze_array *among, PyObject *needle)
 {
-	uint64_t n = (uint64_t)braze_size(among), bits[2] = {0};
-	bool real = PyFloat_CheckExact(needle), whole = false;
+	bool real = braze_dtype_of(among) == BRAZE_FLOAT64, whole = false;
+	uint64_t bits[2] = {0}, x = 0;
 	const char *data = NULL;
+	double number = 0;
 	int64_t i = 0;
 
-	whole = !real && fast_int(&i, needle);
+	whole = !PyFloat_CheckExact(needle) && fast_int(&i, needle);
+	if (!whole && !PyFloat_CheckExact(needle))
+		return false;
+	if (real ? whole && llabs(i) > EXACT : !whole || braze_dtype_of(among) != BRAZE_INT64)
+		return false;
 	if (braze_ndim(among) != 1 || !braze_is_contiguous(among) || !(data = wait_at_hand(among)))
 		return false;
-	if (braze_dtype_of(among) == BRAZE_INT64 && whole)
-		bits[0] = place_of_integer(side, data, n, i);
-	else if (braze_dtype_of(among) == BRAZE_FLOAT64 && (real || (whole && llabs(i) <= EXACT)))
-		bits[0] =
-			place_of_double(side, data, n, real ? PyFloat_AsDouble(needle) : (double)i);
-	else
-		return false;
+	number = whole ? (double)i : PyFloat_AsDouble(needle);
+	memcpy(&x, real ? (const void *)&number : &i, sizeof x);
+	bits[0] = place_of(side, real, x, data, (uint64_t)braze_size(among));
 	*out = type_immediate(BRAZE_INT64, bits);
 	return true;
 }
