@@ -13,6 +13,10 @@ void array_drop_buffer(struct braze_session *s, struct buffer *b);
  * again (BRAZE_RECONNECT: the recorder lock is let go of meanwhile). */
 enum status array_usable(struct braze_session *s, struct err *err) MUST_USE;
 
+/* A handle of a's present value, whatever is stored behind it (data.c).  Recorder lock held. */
+enum status array_snapshot(struct braze_array **out, struct braze_array *a,
+			   struct err *err) MUST_USE;
+
 /* May the session have arrays of the type?  Every type but bfloat16 is as old as daemons are. */
 static inline enum status array_type(struct braze_session *s, unsigned d, struct err *err)
 {

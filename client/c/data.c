@@ -210,7 +210,7 @@ int braze_is_frozen(const braze_array *a)
 
 /* ---- Snapshots ---- */
 
-static enum status snapshot(struct braze_array **out, struct braze_array *a, struct err *err)
+enum status array_snapshot(struct braze_array **out, struct braze_array *a, struct err *err)
 {
 	struct braze_session *s = a->session;
 
@@ -251,7 +251,7 @@ int braze_snapshot(braze_array **out, braze_array *a, braze_error *error)
 	lock_take(a->session);
 	int st = (int)readable(a, err_of(error));
 	if (!st)
-		st = (int)snapshot(out, a, err_of(error));
+		st = (int)array_snapshot(out, a, err_of(error));
 	lock_give(a->session);
 	return st;
 }

@@ -202,15 +202,17 @@ enum status kernel_send_launch(struct sending *x, const struct lang_afar *a, uns
 	struct braze_session *s = x->session;
 	const struct lang_launch *l = &a->launch[launch];
 	const struct lang_grid *g = l->grid;
-	struct braze_array *to = sum ? sum : x->of[g->only];
+	struct braze_array *to = sum ? sum : x->of[g->only], *in[LANG_PARAMS];
 	unsigned words = 1, narray = x->narray + (sum != NULL);
 	uint32_t number = 0;
 	enum status st = tell(&number, x, g, err);
 
+	for (unsigned k = 0; k < x->narray; k++)
+		in[k] = l->old >> k & 1 ? x->old[k] : x->of[k];
 	for (unsigned k = 0; k < g->nlive; k++)
 		words += record_words(g->type[k]);
 	if (!st)
-		st = record_used((int)x->narray, x->of, err);
+		st = record_used((int)x->narray, in, err);
 	if (!st)
 		st = record_room(s, narray + g->nlive + 1, words, err);
 	if (st)
@@ -220,13 +222,42 @@ enum status kernel_send_launch(struct sending *x, const struct lang_afar *a, uns
 	record_in(s, to->id);
 	for (unsigned k = 0; k < x->narray; k++)
 		if (k != g->only)
-			record_in(s, x->of[k]->id);
+			record_in(s, in[k]->id);
 	for (unsigned k = 0; k < g->nlive; k++)
 		record_value(s, g->type[k], &a->value[l->value + k]);
 	record_imm(s, number);
 	to->buf->version++;
 	record_far(s, to);
 	return OK;
+}
+
+/* What a loop's launches read as it was before the first of them: values that are pinned, as the
+ * stores to come make new versions. */
+static enum status keep_old(struct sending *x, const struct lang_afar *a, unsigned first,
+			    struct err *err)
+{
+	uint64_t old = a->launch[first].old;
+	enum status st = OK;
+
+	for (unsigned k = first + 1; k < a->n && !a->launch[k].first; k++)
+		old |= a->launch[k].old;
+	for (unsigned n = 0; n < x->narray && !st; n++) {
+		if (!(old >> n & 1))
+			continue;
+		st = record_used(1, &x->of[n], err);
+		if (!st)
+			st = array_snapshot(&x->old[n], x->of[n], err);
+	}
+	return st;
+}
+
+static void drop_old(struct sending *x)
+{
+	for (unsigned n = 0; n < x->narray; n++) {
+		if (x->old[n])
+			array_unref(x->old[n]);
+		x->old[n] = NULL;
+	}
 }
 
 /* ---- The call ---- */
@@ -269,9 +300,16 @@ static enum status record_all(struct kernel_sums *sums, struct sending *x,
 {
 	enum status st = OK;
 
-	for (unsigned k = 0; k < a->n && !st; k++)
-		st = a->launch[k].grid->sums ? kernel_sums_record(sums, x, a, k, err)
-					     : kernel_send_launch(x, a, k, NULL, err);
+	for (unsigned k = 0; k < a->n && !st; k++) {
+		if (a->launch[k].first) {
+			drop_old(x);
+			st = keep_old(x, a, k, err);
+		}
+		if (!st)
+			st = a->launch[k].grid->sums ? kernel_sums_record(sums, x, a, k, err)
+						     : kernel_send_launch(x, a, k, NULL, err);
+	}
+	drop_old(x);
 	for (unsigned n = 0; n < x->narray; n++) {
 		array_begin_loops(x->of[n]->buf);
 		x->of[n]->buf->there = x->of[n]->buf->version;

@@ -24,6 +24,7 @@ struct lang_looked {
 	struct lang_levels levels;
 	unsigned ngrid;
 	struct lang_grid grid[LANG_ORDER_MOST];
+	uint64_t old[LANG_ORDER_MOST];	    /* arrays that they read as they were before all */
 	uint64_t elements[LANG_ORDER_MOST]; /* of what they tell of sums */
 	struct err err;			    /* why a grid cannot be; OK: they are */
 };
@@ -214,6 +215,7 @@ static void make_in_order(struct lang_far *m, struct lang_looked *x, const struc
 		err_set(&x->err, E_UNSUPPORTED, "%s", order.why);
 	/* All else of a grid is the same, whichever array it writes. */
 	for (unsigned k = 0; k < order.n && !x->err.code; k++, x->ngrid++) {
+		x->old[x->ngrid] = order.old[k];
 		if (order.array[k] >= p->narray) {
 			make_sum(x, p, sum[order.array[k] - p->narray]);
 		} else {
@@ -359,6 +361,7 @@ static void add(struct lang_far *m, const struct lang_looked *x, unsigned grid, 
 						 .work = l->work,
 						 .turns = l->many[g->levels - 1],
 						 .arrays = l->read | l->written,
+						 .old = x->old[grid],
 						 .first = first,
 						 .sum = o->nsum,
 						 .elements = x->elements[grid]};

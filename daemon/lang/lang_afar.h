@@ -37,7 +37,9 @@ struct lang_launch {
 	uint32_t value;		      /* of its live registers, in order, from there on */
 	uint64_t work, turns;	      /* instructions; turns that are threads'; about */
 	uint64_t arrays;	      /* that it reads or writes: a bit for each */
-	bool first;		      /* of the launches that are one loop */
+	uint64_t
+		old; /* of these, those that it reads as they were before its loop's first launch */
+	bool first;  /* of the launches that are one loop */
 	/* Of one that tells what is added up: which of the list's sums, and elements of its array.
 	 */
 	unsigned sum;

@@ -18,11 +18,16 @@ struct order {
 	const struct lang_program *p;
 	const uint8_t *memory;
 	const uint32_t *sum;
-	unsigned nsum, narray;		/* of those in out->array */
-	uint8_t *seen;			/* [instruction]: turns come to it */
-	uint8_t *array;			/* [register]: of an address the array that it lies in */
-	bool *need;			/* [register]: what is stored depends on it */
-	uint8_t first[LANG_ORDER_MOST]; /* a bit for each that comes before */
+	unsigned nsum, narray; /* of those in out->array */
+	uint8_t *seen;	       /* [instruction]: turns come to it */
+	uint8_t *array;	       /* [register]: of an address the array that it lies in */
+	bool *need;	       /* [register]: what is stored depends on it */
+	/* Of each a bit for each other one of which it needs what that stores, or what is there
+	 * before that does. */
+	uint8_t behind[LANG_ORDER_MOST], before[LANG_ORDER_MOST];
+	/* The arrays through which one reads, of another one, what is there before. */
+	uint64_t through[LANG_ORDER_MOST][LANG_ORDER_MOST];
+	uint64_t old[LANG_ORDER_MOST];
 };
 
 static bool refuse(struct order *o, const char *why)
@@ -153,10 +158,12 @@ static bool compare(struct order *o, unsigned k, uint32_t load, unsigned read)
 		if (may_turn(o, load, at))
 			return refuse(o, "a loop in its turns reads and writes one of several "
 					 "arrays that it writes");
-		if (at < load)
-			o->first[k] |= (uint8_t)(1u << read);
-		else
-			o->first[read] |= (uint8_t)(1u << k);
+		if (at < load) {
+			o->behind[k] |= (uint8_t)(1u << read);
+		} else {
+			o->before[k] |= (uint8_t)(1u << read);
+			o->through[k][read] |= 1ull << o->array[o->p->code[load].a];
+		}
 	}
 	return true;
 }
@@ -176,19 +183,67 @@ static bool compare_all(struct order *o, unsigned k)
 	return true;
 }
 
-/* Whoever has nobody before him that is not done yet is next. */
+/* Of those not done which need array k as it is before it is stored: a bit for each. */
+static unsigned needed_by(const struct order *o, unsigned k, unsigned done)
+{
+	unsigned by = 0;
+
+	for (unsigned n = 0; n < o->out->n; n++)
+		if (!(done >> n & 1) && o->before[n] >> k & 1)
+			by |= 1u << n;
+	return by;
+}
+
+/* One that needs nobody who is not done, nor is needed before; out->n: there is none. */
+static unsigned next(const struct order *o, unsigned done)
+{
+	unsigned k = 0;
+
+	while (k < o->out->n && (done >> k & 1 || o->behind[k] & ~done || needed_by(o, k, done)))
+		k++;
+	return k;
+}
+
+/* All by whom array k is needed before it is stored read its old values from now on.  false: one
+ * of them needs the new ones as well. */
+static bool take_old(struct order *o, unsigned k, unsigned by)
+{
+	for (unsigned n = 0; n < o->out->n; n++)
+		if (by >> n & 1 && o->behind[n] >> k & 1)
+			return false;
+	for (unsigned n = 0; n < o->out->n; n++) {
+		if (!(by >> n & 1))
+			continue;
+		o->before[n] &= (uint8_t) ~(1u << k);
+		o->old[n] |= o->through[n][k];
+	}
+	return true;
+}
+
+/* The same, but for those that can read old values. */
+static unsigned next_of_old(struct order *o, unsigned done)
+{
+	unsigned k = 0;
+
+	while (k < o->out->n &&
+	       (done >> k & 1 || o->behind[k] & ~done || !take_old(o, k, needed_by(o, k, done))))
+		k++;
+	return k;
+}
+
 static bool line_up(struct order *o)
 {
 	uint8_t array[LANG_ORDER_MOST];
 	unsigned done = 0, n = 0;
 
 	while (n < o->out->n) {
-		unsigned k = 0;
+		unsigned k = next(o, done);
 
-		while (k < o->out->n && (done >> k & 1 || o->first[k] & ~done))
-			k++;
+		if (k == o->out->n)
+			k = next_of_old(o, done);
 		if (k == o->out->n)
 			return refuse(o, "its stores to several arrays need each other");
+		o->out->old[n] = o->old[k];
 		array[n++] = o->out->array[k];
 		done |= 1u << k;
 	}

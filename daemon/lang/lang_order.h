@@ -5,8 +5,9 @@
  * Each of these does the whole turn, but stores to its own array only (lang_grid.h).  So an element
  * that a turn reads behind its store must be there already, as another loop has left it, and one
  * that it reads before must not be yet: which of two loops comes first follows from what stands
- * where, of the reads that matter for what the other one stores or adds.  That is enough where no
- * turn touches what another one writes, which whoever asks has proven.  Pure. */
+ * where, of the reads that matter for what the other one stores or adds.  Where each of two would
+ * have to be before the other one (an exchange), one reads an array as it was before the loop. That
+ * is enough where no turn touches what another one writes, which whoever asks has proven.  Pure. */
 #ifndef BRAZE_LANG_ORDER_H
 #define BRAZE_LANG_ORDER_H
 
@@ -20,6 +21,9 @@ struct lang_order {
 	/* Whose loops are done one after the other: of scalar k the kernel's number of arrays, and
 	 * k more. */
 	uint8_t array[LANG_ORDER_MOST];
+	/* Of each of these loops: a bit for each array whose values from before the first one it
+	 * reads. */
+	uint64_t old[LANG_ORDER_MOST];
 	const char *why; /* there is no such order; NULL: there is one */
 };
 

@@ -76,6 +76,11 @@ GO = {
     "rows that are cut": "rows_cut, rng.integers(-3, 40, 100), f8(100, 40), f8(100, 40)",
     "places": "places, numpy.sort(f8(500)), f8(300), whole(300)",
     "clamp": "clamp, 3 * f8(400), f8(400)",
+    "exchange": "exchange, f8(100), f8(100)",
+    "rotate": "rotate, f8(300)[::3], f8(100), 0.6, 0.8",
+    "rotate float32": "rotate, f4(300), f4(300), numpy.float32(0.6), numpy.float32(0.8)",
+    "prey": "prey, 1 + f8(20, 30), 1 + f8(20, 30), 0.01, 9",
+    "ring": "ring, f8(77), f8(77), f8(77)",
 }
 
 
@@ -97,7 +102,7 @@ STAY = {
     "scattered": ("scattered, f8(100), rng.integers(0, 100, 90), f8(100)", "the same bytes"),
     "gathered from itself": ("gathered_from_itself, rng.integers(0, 100, 90), f8(100)", "the same bytes"),
     "rows scaled": ("rows_scaled, ptr, f8(len(col)), f8(300)", "the same bytes"),
-    "exchange": ("exchange, f8(100), f8(100)", "need each other"),
+    "exchange and add": ("exchange_and_add, f8(100), f8(100)", "need each other"),
 }
 
 
@@ -149,6 +154,26 @@ axpy(1.0, a[:-1], a[1:]); axpy.py_func(1.0, b[:-1], b[1:]); compare(a, b, 0)
 axpy(1.0, a[1:], a[:-1]); axpy.py_func(1.0, b[1:], b[:-1]); compare(a, b, 0)
 axpy(1.0, a[:25], a[25:]); axpy.py_func(1.0, b[:25], b[25:]); compare(a, b, 0)
 axpy(1.0, a[::2], a[::2]); axpy.py_func(1.0, b[::2], b[::2]); compare(a, b, 0)
+""")
+
+
+def test_versions_of_an_exchange(talker):
+    """What is read as it was before a loop: of arrays that nothing has computed yet, that are views, that others hold."""
+    talker.do("""
+a, b = f8(500), f8(500)
+x, y = np.asarray(a) + 1, np.asarray(b) * 2
+seen, copied = x[3:], x.copy()
+for k in range(5):
+    exchange(x, y)
+    rotate(x, y, 0.6, 0.8)
+u, v = a + 1, b * 2
+for k in range(5):
+    exchange.py_func(u, v)
+    rotate.py_func(u, v, 0.6, 0.8)
+compare(x, u, 0); compare(y, v, 0); compare(seen, u[3:], 0); compare(copied, a + 1, 0)
+exchange(x[:250], x[:249:-1]); exchange.py_func(u[:250], u[:249:-1]); compare(x, u, 0)
+ring(x[:100], y[::5], x[100:200]); ring.py_func(u[:100], v[::5], u[100:200]); compare(x, u, 0); compare(y, v, 0)
+exchange(x[:300], x[200:]); exchange.py_func(u[:300], u[200:]); compare(x, u, 0)
 """)
 
 

@@ -43,11 +43,12 @@ static void arrays(struct lang_array *out, struct memory *x, bool far)
 
 static void launch(const struct lang_afar *l, unsigned k, const char *text, struct memory *x)
 {
+	static struct memory begun; /* as it was before the loop */
 	static const struct tier0_isa none;
 	const struct lang_launch *at = &l->launch[k];
 	struct lang_grid_run *run = NULL;
 	struct lang_program *p = NULL;
-	struct lang_array array[4];
+	struct lang_array array[4], old[4];
 	struct lang_grid g;
 	struct err err = {0};
 
@@ -55,7 +56,12 @@ static void launch(const struct lang_afar *l, unsigned k, const char *text, stru
 	cr_assert(!lang_grid_of(&g, p, at->grid->range, at->grid->levels, at->grid->fast,
 				at->grid->only, &err));
 	cr_assert(!lang_grid_link(&run, p, &g, tier0_table(isa_best()), &none, &err));
+	if (at->first)
+		begun = *x;
 	arrays(array, x, false);
+	arrays(old, &begun, false);
+	for (unsigned n = 0; n < 4; n++)
+		array[n] = at->old >> n & 1 ? old[n] : array[n];
 	cr_assert(
 		!lang_grid_turns(run, array, l->value + at->value, 0, UINT64_MAX, NULL, NULL, &err),
 		"%s", err.text);
@@ -248,14 +254,34 @@ Test(lang_afar, several_arrays_are_a_launch_each)
 	      N, 2, NULL);
 }
 
-Test(lang_afar, several_arrays_that_need_each_other)
+/* One of them reads another as it was. */
+Test(lang_afar, exchanges)
 {
-	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t }", N, 0, "need each other");
-	check("for i in 0..n { c[i] = a[i]\n a[i] = c[i] + a[i]\n c[i] = a[i] }", N, 0,
-	      "need each other");
+	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t }", N, 2, NULL);
+	check("for i in 0..n { let x = a[i]\n let y = c[i]\n a[i] = 0.8 * x + 0.6 * y\n"
+	      " c[i] = 0.8 * y - 0.6 * x }",
+	      N, 2, NULL);
 	check("for i in 0..n { let k = min(max(int64(a[i]), 0), n - 1)\n a[i] = a[i] + c[i]\n"
 	      " c[i] = c[i] - b[k] }",
-	      N, 0, "need each other");
+	      N, 2, NULL);
+	/* Three in a ring, in the order of the text and against it. */
+	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = m[i, 2]\n m[i, 2] = t }", N, 3,
+	      NULL);
+	check("for i in 0..n { let t = a[i]\n a[i] = m[i, 2]\n m[i, 2] = c[i]\n c[i] = t }", N, 3,
+	      NULL);
+	/* In each turn of a loop that needs its own, what was before that turn. */
+	check("for t in 0..3 { for i in 0..n { let x = a[i]\n a[i] = c[i] + 1.0\n c[i] = x } }", N,
+	      6, NULL);
+	check("for i in 0..n { if a[i] > c[i] { let t = a[i]\n a[i] = c[i]\n c[i] = t } }", N, 2,
+	      NULL);
+}
+
+Test(lang_afar, several_arrays_that_need_each_other)
+{
+	check("for i in 0..n { c[i] = a[i]\n a[i] = c[i] + a[i]\n c[i] = a[i] }", N, 0,
+	      "need each other");
+	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t + a[i] - b[i] * c[i] }", N, 0,
+	      "need each other");
 	check("for i in 0..n { for k in 0..3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5 } }", N, 0,
 	      "a loop in its turns");
 	check("for i in 0..n { let k = 0\n while k < 3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5\n"

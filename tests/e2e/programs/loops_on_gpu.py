@@ -300,6 +300,44 @@ def exchange(x, y):
 
 
 @braze.jit
+def exchange_and_add(x, y):
+    for i in range(len(x)):
+        t = x[i]
+        x[i] = y[i]
+        y[i] = t + x[i] - y[i]
+
+
+@braze.jit
+def rotate(x, y, c, s):
+    for i in range(len(x)):
+        p, q = x[i], y[i]
+        x[i] = c * p + s * q
+        y[i] = c * q - s * p
+
+
+@braze.jit
+def prey(x, y, dt, turns):
+    eaten = 0.0
+    for t in range(turns):
+        for i in range(x.shape[0]):
+            for j in range(x.shape[1]):
+                a, b = x[i, j], y[i, j]
+                x[i, j] = a + dt * (a - a * b)
+                y[i, j] = b + dt * (a * b - b)
+                eaten = max(eaten, a * b)
+    return eaten
+
+
+@braze.jit
+def ring(x, y, z):
+    for i in range(len(x)):
+        t = x[i]
+        x[i] = y[i]
+        y[i] = z[i]
+        z[i] = t
+
+
+@braze.jit
 def grind(x, y, turns):
     for i in range(len(x)):
         v = x[i]
