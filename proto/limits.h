@@ -8,7 +8,7 @@
 
 /* Protocol version: a different major is refused, a minor may differ. */
 #define BRAZE_PROTO_MAJOR 1
-#define BRAZE_PROTO_MINOR 16
+#define BRAZE_PROTO_MINOR 17
 
 #define SPENT_WORDS  4	/* in an answer that says what was spent */
 #define MINOR_SHARED 7	/* from this one on a value may lie beside the arena */
@@ -17,6 +17,7 @@
 #define MINOR_GRID   14 /* and loops of kernels among the operations */
 #define MINOR_RATES  15 /* and an offer tells what a choice of a device is made from */
 #define MINOR_SUMS   16 /* and loops that add up scalars are among the operations */
+#define MINOR_KEEPS  17 /* and those whose turns keep what they store elsewhere */
 
 #define LIMIT_NDIM		8	      /* axes of an array */
 #define LIMIT_PACKET_BYTES	(60 * 1024)   /* one message, one packet */

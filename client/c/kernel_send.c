@@ -23,7 +23,7 @@
 /* That a daemon was told of. */
 struct kernel_told {
 	uint64_t connection;
-	uint32_t number, range, sum;
+	uint32_t number, range, sum, keeps;
 	uint8_t levels, fast, only;
 };
 
@@ -122,7 +122,7 @@ static const struct kernel_told *told_of(const struct sending *x, const struct l
 
 		if (t->connection == x->session->connection && t->range == g->range &&
 		    t->levels == g->levels && t->fast == g->fast && t->only == g->only &&
-		    t->sum == sum_word(g))
+		    t->sum == sum_word(g) && t->keeps == g->keeps)
 			return t;
 	}
 	return NULL;
@@ -168,11 +168,13 @@ static enum status tell(uint32_t *number, struct sending *x, const struct lang_g
 	m.fast = g->fast;
 	m.only = g->only;
 	m.sum = sum_word(g);
+	m.keeps = g->keeps;
 	r.grid = &m;
 	*now = (struct kernel_told){.connection = x->session->connection,
 				    .number = *number,
 				    .range = g->range,
 				    .sum = sum_word(g),
+				    .keeps = g->keeps,
 				    .levels = (uint8_t)g->levels,
 				    .fast = (uint8_t)g->fast,
 				    .only = (uint8_t)g->only};
@@ -272,6 +274,8 @@ static bool is_takeable(const struct sending *x, const struct lang_afar *a)
 		    (!a->nsum || x->session->minor >= MINOR_SUMS);
 	uint32_t at = 0;
 
+	for (unsigned k = 0; k < a->n && fine; k++)
+		fine = !a->launch[k].grid->keeps || x->session->minor >= MINOR_KEEPS;
 	for (unsigned k = 0; k < x->narray && fine; k++)
 		fine = shape_loops_add(&loops, &at, &x->array[k].shape);
 	return fine;

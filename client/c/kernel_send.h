@@ -13,8 +13,8 @@ struct sending {
 	const struct gpu_rates *rates; /* NULL: the session names a device */
 	unsigned narray;
 	struct braze_array *of[LANG_PARAMS]; /* by the program's numbers of arrays */
-	struct braze_array
-		*old[LANG_PARAMS]; /* as they were before the present loop; NULL: not kept */
+	/* As they were before the present loop; NULL: nobody needs it. */
+	struct braze_array *old[LANG_PARAMS];
 	struct lang_array array[LANG_PARAMS];
 	union lang_reg scalar[LANG_PARAMS];
 };

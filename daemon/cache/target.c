@@ -195,8 +195,9 @@ char *target_call_key(const struct call_kind *call, uint32_t arch)
 
 char *target_grid_key(const struct grid_words *w, uint32_t arch)
 {
-	return xasprintf("%s%u\nloop %u %u %u %u %u\n%s", maker_of(arch)->key, backend_number(arch),
-			 w->range, w->levels, w->fast, w->only, w->sum, w->text);
+	return xasprintf("%s%u\nloop %u %u %u %u %u %u\n%s", maker_of(arch)->key,
+			 backend_number(arch), w->range, w->levels, w->fast, w->only, w->sum,
+			 w->keeps, w->text);
 }
 
 enum status target_source(char **out, const struct kernel *k, struct err *err)

@@ -172,7 +172,7 @@ struct command_step {
 struct command_grid {
 	uint32_t range, levels, fast, only;
 	uint32_t bytes; /* of the text, with the 0 */
-	uint32_t sum;
+	uint32_t sum, keeps;
 	char text[];
 };
 

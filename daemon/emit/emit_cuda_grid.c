@@ -107,6 +107,30 @@ static void look(struct grid *e)
 		e->constant[e->p->constant[k].reg] = &e->p->constant[k].value;
 }
 
+static bool keeps(const struct grid *e, uint32_t address)
+{
+	unsigned array = e->array[address];
+
+	return array < LIMIT_GRID_ARRAYS && e->g->keeps >> array & 1;
+}
+
+/* The last element of each kept array that a turn has stored to, and its value. */
+static void put_kept(struct grid *e)
+{
+	const struct lang_program *p = e->p;
+
+	for (unsigned k = 0, a = 0; k < p->nparam; k++) {
+		if (!p->param[k].rank)
+			continue;
+		if (e->g->keeps >> a & 1) {
+			text_put(&e->o, "bz_address at%u;\nbz_%s kept%u;\n", a,
+				 suffix(p->param[k].type), a);
+			e->types |= 1u << p->param[k].type;
+		}
+		a++;
+	}
+}
+
 /* Variables of the functions, or of the kernel alone. */
 static void put_variables(struct grid *e, bool shared)
 {
@@ -262,6 +286,25 @@ static void put_way(struct grid *e, uint32_t at)
 	}
 }
 
+static void put_load(struct grid *e, const struct lang_ins *i)
+{
+	if (keeps(e, i->a))
+		text_put(&e->o, "if (s.at%u == %s) %s = s.kept%u; else ", e->array[i->a],
+			 reg(e, i->a), reg(e, i->d), e->array[i->a]);
+	text_put(&e->o, "%s = bz_ld<bz_%s>(%s);\n", reg(e, i->d), suffix(i->type), reg(e, i->a));
+}
+
+static void put_store(struct grid *e, const struct lang_ins *i)
+{
+	unsigned a = e->array[i->d];
+
+	if (a == e->g->only)
+		text_put(&e->o, "bz_st<bz_%s>(%s, %s);\n", suffix(i->type), reg(e, i->d),
+			 reg(e, i->a));
+	else if (keeps(e, i->d))
+		text_put(&e->o, "s.at%u = %s;\ns.kept%u = %s;\n", a, reg(e, i->d), a, reg(e, i->a));
+}
+
 static void put_one(struct grid *e, uint32_t at)
 {
 	const struct lang_ins *i = &e->p->code[at];
@@ -281,13 +324,10 @@ static void put_one(struct grid *e, uint32_t at)
 		put_place(e, i);
 		break;
 	case CODE_LOAD:
-		text_put(&e->o, "%s = bz_ld<bz_%s>(%s);\n", reg(e, i->d), suffix(i->type),
-			 reg(e, i->a));
+		put_load(e, i);
 		break;
 	case CODE_STORE:
-		if (e->array[i->d] == e->g->only)
-			text_put(&e->o, "bz_st<bz_%s>(%s, %s);\n", suffix(i->type), reg(e, i->d),
-				 reg(e, i->a));
+		put_store(e, i);
 		break;
 	case CODE_ADDEND:
 		if (e->g->sums && i->a == e->g->sum.reg)
@@ -348,6 +388,7 @@ static void put_params(struct grid *e)
 		text_put(&e->o, "bz_u64 w%u[2];\n", k);
 	text_add(&e->o, "};\nstruct bz_text {\nbz_u32 turn;\n");
 	put_variables(e, true);
+	put_kept(e);
 	text_add(&e->o, "};\n");
 }
 

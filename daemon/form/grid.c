@@ -28,7 +28,7 @@ void grid_table_destroy(struct grids *g)
 
 static uint64_t hash_of(const struct grid_words *w, size_t bytes)
 {
-	const uint32_t rest[] = {w->range, w->levels, w->fast, w->only, w->sum};
+	const uint32_t rest[] = {w->range, w->levels, w->fast, w->only, w->sum, w->keeps};
 
 	return hash_bytes(rest, sizeof rest, hash_bytes(w->text, bytes, 0));
 }
@@ -36,7 +36,8 @@ static uint64_t hash_of(const struct grid_words *w, size_t bytes)
 static bool same(const struct grid_words *a, const struct grid_words *b)
 {
 	return a->range == b->range && a->levels == b->levels && a->fast == b->fast &&
-	       a->only == b->only && a->sum == b->sum && !strcmp(a->text, b->text);
+	       a->only == b->only && a->sum == b->sum && a->keeps == b->keeps &&
+	       !strcmp(a->text, b->text);
 }
 
 enum status grid_program(struct lang_program **p, struct lang_grid *out, const struct grid_words *w,
@@ -51,6 +52,8 @@ enum status grid_program(struct lang_program **p, struct lang_grid *out, const s
 	if (!st)
 		st = w->sum ? lang_grid_sum(out, *p, w->range, w->levels, w->fast, w->sum - 1, err)
 			    : lang_grid_of(out, *p, w->range, w->levels, w->fast, w->only, err);
+	if (!st && w->keeps)
+		st = lang_grid_keep(out, w->keeps, err);
 	if (st) {
 		lang_free(*p);
 		*p = NULL;

@@ -18,8 +18,9 @@
 struct grid_words {
 	const char *text;
 	uint32_t range, levels, fast;
-	uint32_t only; /* array; of what turns add to a scalar the one behind the kernel's, */
-	uint32_t sum;  /* and one more than the scalar's register; 0: none */
+	uint32_t only;	/* array; of what turns add to a scalar the one behind the kernel's, */
+	uint32_t sum;	/* and one more than the scalar's register; 0: none */
+	uint32_t keeps; /* arrays of which a turn reads again what it stores: a bit for each */
 };
 
 struct grids;

@@ -280,8 +280,8 @@ static enum status load_grids(struct load *l)
 
 	for (size_t i = 0; i < l->in->n_grid && !st; i++) {
 		const Braze__Handover__Grid *m = l->in->grid[i];
-		const struct grid_words w = {m->text, m->range, m->levels,
-					     m->fast, m->only,	m->sum};
+		const struct grid_words w = {m->text, m->range, m->levels, m->fast,
+					     m->only, m->sum,	m->keeps};
 
 		if (!m->grid)
 			return bad(l, "loop", i);

@@ -308,6 +308,7 @@ static void save_grids(struct save *s, Braze__Handover__Trace *m)
 		out->fast = g->is.fast;
 		out->only = g->is.only;
 		out->sum = g->is.sum;
+		out->keeps = g->is.keeps;
 		out++;
 	}
 }

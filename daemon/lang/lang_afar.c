@@ -213,15 +213,20 @@ static void make_in_order(struct lang_far *m, struct lang_looked *x, const struc
 		return;
 	if (order.why)
 		err_set(&x->err, E_UNSUPPORTED, "%s", order.why);
-	/* All else of a grid is the same, whichever array it writes. */
-	for (unsigned k = 0; k < order.n && !x->err.code; k++, x->ngrid++) {
+	for (unsigned k = 0; k < order.n && !x->err.code; k++) {
+		struct lang_grid *g = &x->grid[x->ngrid];
+		enum status st;
+
 		x->old[x->ngrid] = order.old[k];
-		if (order.array[k] >= p->narray) {
-			make_sum(x, p, sum[order.array[k] - p->narray]);
-		} else {
-			x->grid[x->ngrid] = *any;
-			x->grid[x->ngrid].only = order.array[k];
-		}
+		/* All else of a grid is the same, whichever array it writes. */
+		*g = *any;
+		g->only = order.array[k];
+		if (g->only >= p->narray)
+			make_sum(x, p, sum[g->only - p->narray]);
+		st = (enum status)x->err.code;
+		if (!st)
+			st = lang_grid_keep(g, order.keeps[k], &x->err);
+		x->ngrid += !st;
 	}
 }
 
@@ -306,7 +311,7 @@ static const struct lang_grid *keep(struct lang_far *m, const struct lang_grid *
 
 	while (k && (k->grid.range != g->range || k->grid.levels != g->levels ||
 		     k->grid.fast != g->fast || k->grid.only != g->only ||
-		     k->grid.sum.reg != g->sum.reg))
+		     k->grid.keeps != g->keeps || k->grid.sum.reg != g->sum.reg))
 		k = k->next;
 	if (k)
 		return &k->grid;

@@ -511,6 +511,14 @@ enum status lang_grid_sum(struct lang_grid *out, const struct lang_program *p, u
 	return make(out, &g, err);
 }
 
+enum status lang_grid_keep(struct lang_grid *g, uint32_t arrays, struct err *err)
+{
+	if ((uint64_t)arrays >> g->program->narray || (!g->sums && arrays >> g->only & 1))
+		return err_set(err, E_INVALID, "a loop that keeps arrays %#x", arrays);
+	g->keeps |= arrays;
+	return OK;
+}
+
 /* ---- With the values of a call ---- */
 
 struct levels {

@@ -3,10 +3,12 @@
  *
  * A grid is a loop of a kernel, and perhaps those directly inside it: each thread does turns of
  * them, whatever the others do meanwhile.  It writes one array; of what a turn stores elsewhere
- * nothing is left.  Or it tells what its turns add to a scalar, in an array of one axis behind the
- * kernel's: of a sum that the loop claims, whose turns each leave a number, one element for each
- * turn; of one whose order has no bits each element is of some turns, in their order where
- * elements are as many as turns, and each has what changes nothing if there are none for it.
+ * nothing is left, but that the turn itself may read it again: of the arrays that it keeps the last
+ * element which it has stored to, with its value.  Or it tells what its turns add to a scalar, in
+ * an array of one axis behind the kernel's: of a sum that the loop claims, whose turns each leave a
+ * number, one element for each turn; of one whose order has no bits each element is of some turns,
+ * in their order where elements are as many as turns, and each has what changes nothing if there
+ * are none for it.
  *
  *   lang_grid_levels   which of its loops have turns that need no other, with the values of a call
  *   lang_grid_of       what a thread has to be told, if it can do such turns at all
@@ -39,6 +41,7 @@ struct lang_grid {
 	unsigned levels; /* it, and those directly inside it, that are shared out */
 	unsigned fast;	 /* of the levels the one that neighbouring threads go along */
 	unsigned only;	 /* number of the array that is written */
+	uint32_t keeps;	 /* arrays: a bit for each */
 	bool sums;	 /* it tells what is added to a scalar: */
 	struct lang_grid_sum sum;
 	uint32_t level[LANG_LEVELS]; /* CODE_RANGE of each level */
@@ -56,6 +59,9 @@ enum status lang_grid_of(struct lang_grid *out, const struct lang_program *p, ui
  * also where they do otherwise. */
 enum status lang_grid_sum(struct lang_grid *out, const struct lang_program *p, uint32_t range,
 			  unsigned levels, unsigned fast, uint32_t reg, struct err *err) MUST_USE;
+/* From now on it keeps these arrays, too.  E_INVALID: there is no such array besides the one that
+ * is written. */
+enum status lang_grid_keep(struct lang_grid *g, uint32_t arrays, struct err *err) MUST_USE;
 /* The kernel's, and the one of what turns add. */
 static inline unsigned lang_grid_arrays(const struct lang_grid *g)
 {

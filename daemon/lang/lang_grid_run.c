@@ -3,7 +3,8 @@
  *
  * In:  a program that was linked.  Its steps are this grid's own, so that those which do otherwise
  * here are others: behind the loop the run ends, loops in a row are as they are written, nothing is
- * claimed, stores to other arrays are none, and what turns add to a scalar goes to an array. */
+ * claimed, stores to other arrays are none or kept aside, and what turns add to a scalar goes to an
+ * array. */
 #include "lang_grid_run.h"
 
 #include <stdlib.h>
@@ -16,11 +17,18 @@ struct lang_grid_run {
 	struct lang_grid grid;
 };
 
+/* The last element of an array that a turn has stored to; NULL: none. */
+struct kept {
+	const char *at;
+	union lang_reg value;
+};
+
 /* Some turns; of what each adds the next element. */
 struct stretch {
 	struct run run; /* first: the run of a step is one of these */
 	char *sum, *end;
 	int64_t stride;
+	struct kept kept[LIMIT_GRID_ARRAYS];
 };
 
 static const struct step *step_sum(struct run *r, const struct step *s)
@@ -31,6 +39,35 @@ static const struct step *step_sum(struct run *r, const struct step *s)
 		memcpy(x->sum, &r->reg[s->a], s->bytes);
 		x->sum += x->stride;
 	}
+	return s + 1;
+}
+
+/* Of array c, as it is kept. */
+static const struct step *step_keep(struct run *r, const struct step *s)
+{
+	struct stretch *x = (struct stretch *)r;
+
+	x->kept[s->c] = (struct kept){r->reg[s->d].at, r->reg[s->a]};
+	return s + 1;
+}
+
+static const struct step *step_load_kept(struct run *r, const struct step *s)
+{
+	const struct kept *k = &((struct stretch *)r)->kept[s->c];
+
+	if (k->at == r->reg[s->a].at)
+		memcpy(&r->reg[s->d], &k->value, s->bytes);
+	else
+		memcpy(&r->reg[s->d], r->reg[s->a].at, s->bytes);
+	return s + 1;
+}
+
+/* A stored bool is any byte. */
+static const struct step *step_load_kept_bool(struct run *r, const struct step *s)
+{
+	const struct kept *k = &((struct stretch *)r)->kept[s->c];
+
+	r->reg[s->d].byte[0] = (k->at == r->reg[s->a].at ? k->value.byte : r->reg[s->a].at)[0] != 0;
 	return s + 1;
 }
 
@@ -50,6 +87,20 @@ static const struct step *step_apart(struct run *r, const struct step *s)
 	return s[1].to;
 }
 
+/* A load or a store, of an array that is neither written nor kept as one that does nothing else. */
+static void change_access(struct step *s, const struct lang_ins *i, const struct lang_grid *g,
+			  unsigned array)
+{
+	bool keeps = array < LIMIT_GRID_ARRAYS && g->keeps >> array & 1;
+
+	if (keeps)
+		s->c = array;
+	if (i->code == CODE_STORE && array != g->only)
+		s->fn = keeps ? step_keep : step_pass;
+	else if (i->code == CODE_LOAD && keeps)
+		s->fn = i->type == DT_BOOL ? step_load_kept_bool : step_load_kept;
+}
+
 static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uint8_t *array)
 {
 	const struct lang_program *p = r->grid.program;
@@ -66,8 +117,9 @@ static void change_steps(struct lang_grid_run *r, const uint8_t *seen, const uin
 			*fn = step_pass;
 		else if (i->code == CODE_FUSES && !i->op)
 			*fn = step_apart;
-		else if (i->code == CODE_STORE && array[i->d] != r->grid.only)
-			*fn = step_pass;
+		else if (i->code == CODE_STORE || i->code == CODE_LOAD)
+			change_access(&r->kernel->step[at], i, &r->grid,
+				      array[i->code == CODE_STORE ? i->d : i->a]);
 	}
 }
 

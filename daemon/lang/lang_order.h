@@ -6,8 +6,10 @@
  * that a turn reads behind its store must be there already, as another loop has left it, and one
  * that it reads before must not be yet: which of two loops comes first follows from what stands
  * where, of the reads that matter for what the other one stores or adds.  Where each of two would
- * have to be before the other one (an exchange), one reads an array as it was before the loop. That
- * is enough where no turn touches what another one writes, which whoever asks has proven.  Pure. */
+ * have to be before the other one (an exchange), one reads an array as it was before the loop. What
+ * it needs of an array both from before a store and from behind it, it computes itself as well, and
+ * keeps (lang_grid.h), if a turn stores to one element of that array.  All this is enough where no
+ * turn touches what another one writes, which whoever asks has proven.  Pure. */
 #ifndef BRAZE_LANG_ORDER_H
 #define BRAZE_LANG_ORDER_H
 
@@ -24,6 +26,7 @@ struct lang_order {
 	/* Of each of these loops: a bit for each array whose values from before the first one it
 	 * reads. */
 	uint64_t old[LANG_ORDER_MOST];
+	uint32_t keeps[LANG_ORDER_MOST];
 	const char *why; /* there is no such order; NULL: there is one */
 };
 

@@ -73,8 +73,8 @@ static size_t put_grid(char *at, const struct executor *x, const struct executor
 {
 	const uint64_t *imm = job->imm + (size_t)job->turn * 2 * job->nimm;
 	const struct grid *g = s->grid;
-	struct command_grid words = {g->is.range, g->is.levels, g->is.fast,
-				     g->is.only,  g->bytes + 1, g->is.sum};
+	struct command_grid words = {g->is.range,  g->is.levels, g->is.fast, g->is.only,
+				     g->bytes + 1, g->is.sum,	 g->is.keeps};
 	char *begin = at;
 
 	for (unsigned k = 0; k < s->call->nscalar; k++)

@@ -78,7 +78,7 @@ static const struct fields nested_fields[18] = {
 	[14] = {5, {0, VARINT, FIXED32, LENGTH, VARINT, LENGTH}},
 	[15] = {7, {0, VARINT, FIXED32, FIXED32, VARINT, LENGTH, LENGTH, VARINT}},
 	[16] = {3, {0, VARINT, VARINT, VARINT}},
-	[17] = {7, {0, VARINT, LENGTH, VARINT, VARINT, VARINT, VARINT, VARINT}},
+	[17] = {8, {0, VARINT, LENGTH, VARINT, VARINT, VARINT, VARINT, VARINT, VARINT}},
 };
 
 static bool varint(uint64_t *out, const uint8_t **p, const uint8_t *end)
@@ -235,9 +235,9 @@ static void fill(struct request *out, const Braze__Wire__Request *r)
 	if (r->grid) {
 		out->has_grid = true;
 		out->grid.number = r->grid->number;
-		out->grid.words =
-			(struct grid_words){r->grid->text, r->grid->range, r->grid->levels,
-					    r->grid->fast, r->grid->only,  r->grid->sum};
+		out->grid.words = (struct grid_words){
+			r->grid->text, r->grid->range, r->grid->levels, r->grid->fast,
+			r->grid->only, r->grid->sum,   r->grid->keeps};
 	}
 	fill_questions(out, r);
 	fill_shared(out, r);

@@ -216,7 +216,8 @@ enum status steps_grid(struct grid_words *out, const struct command_step *s,
 	if (s->bytes < at + sizeof *g || !g->bytes || g->bytes > s->bytes - at - sizeof *g ||
 	    g->text[g->bytes - 1])
 		return err_set(err, E_INTERNAL, "step %u: a loop without a text", s->index);
-	*out = (struct grid_words){g->text, g->range, g->levels, g->fast, g->only, g->sum};
+	*out = (struct grid_words){g->text, g->range, g->levels, g->fast,
+				   g->only, g->sum,   g->keeps};
 	return OK;
 }
 

@@ -80,6 +80,11 @@ GO = {
     "rotate": "rotate, f8(300)[::3], f8(100), 0.6, 0.8",
     "rotate float32": "rotate, f4(300), f4(300), numpy.float32(0.6), numpy.float32(0.8)",
     "prey": "prey, 1 + f8(20, 30), 1 + f8(20, 30), 0.01, 9",
+    "exchange and add": "exchange_and_add, f8(100), f8(100)",
+    "bounce": "bounce, 2 * f8(300), 2 * f8(300), f8(300), f8(300), 0.05, 2.0, 0.0, 30",
+    "bounce float32": "bounce, 2 * f4(100), f4(100), f4(100), f4(100), numpy.float32(0.05), numpy.float32(2.0), numpy.float32(0.0), 5",
+    "bounce in views": "bounce, f8(200)[::-2], f8(300)[::3], f8(100), f8(100, 2)[:, 1], 0.05, 1.0, 0.0, 9",
+    "smooth in turn": "smooth_in_turn, f8(30, 20), f8(30, 20), f8(30, 20) > 0",
     "ring": "ring, f8(77), f8(77), f8(77)",
 }
 
@@ -102,7 +107,7 @@ STAY = {
     "scattered": ("scattered, f8(100), rng.integers(0, 100, 90), f8(100)", "the same bytes"),
     "gathered from itself": ("gathered_from_itself, rng.integers(0, 100, 90), f8(100)", "the same bytes"),
     "rows scaled": ("rows_scaled, ptr, f8(len(col)), f8(300)", "the same bytes"),
-    "exchange and add": ("exchange_and_add, f8(100), f8(100)", "need each other"),
+    "two elements of an array that needs another": ("two_elements, f8(100), f8(100, 2)", "need each other"),
 }
 
 

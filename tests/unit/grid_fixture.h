@@ -51,7 +51,7 @@ __attribute__((unused)) static uint32_t sum_of(const char *text)
 
 __attribute__((unused)) static struct grid_words words_of(const char *text, uint32_t only)
 {
-	return (struct grid_words){text, range_of(text), 1, 0, only, 0};
+	return (struct grid_words){text, range_of(text), 1, 0, only, 0, 0};
 }
 
 __attribute__((unused)) static void vector(uint32_t id, unsigned dtype, uint64_t n)

@@ -203,6 +203,7 @@ Test(decode, a_loop_of_a_kernel)
 	g.fast = 2;
 	g.only = 29;
 	g.sum = 4711;
+	g.keeps = 1u << 29;
 	q.seq = 5;
 	q.grid = &g;
 	n = braze__wire__request__pack(&q, bytes);
@@ -210,7 +211,8 @@ Test(decode, a_loop_of_a_kernel)
 	cr_assert(r.has_grid && !r.has_trace && r.grid.number == 4096);
 	cr_assert_str_eq(r.grid.words.text, "kernel");
 	cr_assert(r.grid.words.range == 7 && r.grid.words.levels == 3 && r.grid.words.fast == 2 &&
-		  r.grid.words.only == 29 && r.grid.words.sum == 4711);
+		  r.grid.words.only == 29 && r.grid.words.sum == 4711 &&
+		  r.grid.words.keeps == 1u << 29);
 	/* It does not say anything: an empty text. */
 	g = (Braze__Wire__Grid)BRAZE__WIRE__GRID__INIT;
 	n = braze__wire__request__pack(&q, bytes);
@@ -219,6 +221,6 @@ Test(decode, a_loop_of_a_kernel)
 	/* A field that there is not. */
 	g.only = 1;
 	n = braze__wire__request__pack(&q, bytes);
-	bytes[n - 2] = 8 << 3;
+	bytes[n - 2] = 9 << 3;
 	cr_assert_eq(decode_request(&r, d, bytes, n, &err), E_PROTOCOL);
 }

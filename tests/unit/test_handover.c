@@ -250,6 +250,7 @@ static void loops(void)
 	struct grid *g = NULL;
 
 	v.sum = sum_of(adding) + 1;
+	v.keeps = 1;
 	/* Numbers of the sessions before. */
 	cr_assert_eq(grid_table_take(&g, grids, &v, 0, &err), OK);
 	cr_assert_eq(record_define(&trace, grids, 1, &w, 0, &err), OK, "%s", err.text);
@@ -276,6 +277,7 @@ Test(handover, loops_come_along_with_their_numbers)
 	cr_assert_eq(grid_names_find(&other.grids, 1)->number, m->axes);
 	cr_assert_eq(grid_names_find(&other.grids, 40)->is.only, 2);
 	cr_assert_eq(grid_names_find(&other.grids, 40)->is.sum, sum_of(adding) + 1);
+	cr_assert_eq(grid_names_find(&other.grids, 40)->is.keeps, 1);
 	cr_assert_eq(grid_table_count(other_grids), 2);
 	unload();
 	finish();

@@ -55,6 +55,7 @@ static void launch(const struct lang_afar *l, unsigned k, const char *text, stru
 	cr_assert(!lang_program_of_text(&p, text, strlen(text), &err));
 	cr_assert(!lang_grid_of(&g, p, at->grid->range, at->grid->levels, at->grid->fast,
 				at->grid->only, &err));
+	cr_assert(!lang_grid_keep(&g, at->grid->keeps, &err));
 	cr_assert(!lang_grid_link(&run, p, &g, tier0_table(isa_best()), &none, &err));
 	if (at->first)
 		begun = *x;
@@ -276,17 +277,56 @@ Test(lang_afar, exchanges)
 	      NULL);
 }
 
-Test(lang_afar, several_arrays_that_need_each_other)
+/* What one needs of another from before its store and from behind it, it computes as well. */
+Test(lang_afar, what_is_kept)
 {
-	check("for i in 0..n { c[i] = a[i]\n a[i] = c[i] + a[i]\n c[i] = a[i] }", N, 0,
-	      "need each other");
-	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t + a[i] - b[i] * c[i] }", N, 0,
-	      "need each other");
-	check("for i in 0..n { for k in 0..3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5 } }", N, 0,
-	      "a loop in its turns");
+	check("for i in 0..n { c[i] = a[i]\n a[i] = c[i] + a[i]\n c[i] = a[i] }", N, 2, NULL);
+	check("for i in 0..n { let t = a[i]\n a[i] = c[i]\n c[i] = t + a[i] - b[i] * c[i] }", N, 2,
+	      NULL);
+	/* A wall that turns what moves. */
+	check("for i in 0..n { a[i] = a[i] + 2.0 * c[i]\n"
+	      " if a[i] > 9.0 { a[i] = 18.0 - a[i]\n c[i] = -c[i] } }",
+	      N, 2, NULL);
+	check("for i in 0..n { a[i] += c[i] * 0.5\n if a[i] < 3.0 { a[i] = -a[i]\n c[i] = -c[i]\n"
+	      " m[i, i] += a[i] }\n c[i] -= m[i, i] * a[i] }",
+	      N, 3, NULL);
+	/* In a loop of the turn's own, which may run never. */
+	check("for i in 0..n { for k in 0..3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5 } }", N, 2,
+	      NULL);
 	check("for i in 0..n { let k = 0\n while k < 3 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5\n"
 	      " k = k + 1 } }",
+	      N, 2, NULL);
+	check("for i in 0..n { for k in 0..i - 20 { c[i] = c[i] + a[i]\n a[i] = a[i] * 0.5 }\n"
+	      " c[i] += a[i] }",
+	      N, 2, NULL);
+	/* Indices that are computed, alike; of two axes, along both. */
+	check("for i in 0..n - 1 { c[i + 1] = a[n - 1 - i]\n a[n - 1 - i] += c[i + 1]\n"
+	      " c[i + 1] -= a[n - 1 - i] }",
+	      N, 2, NULL);
+	check("for i in 0..n { for j in 0..1 { c[i] += m[i, j]\n m[i, j] = c[i] * 0.5\n"
+	      " c[i] -= m[i, j] } }",
+	      N, 2, NULL);
+	/* What the condition needs of both. */
+	check("for i in 0..n { a[i] = 1.0\n c[i] = 2.0\n if a[i] < c[i] { a[i] = c[i] * 3.0 } }", N,
+	      2, NULL);
+	/* In each turn of a loop around. */
+	check("for t in 0..4 { for i in 0..n { a[i] += c[i]\n if a[i] > 20.0 { a[i] -= 20.0\n"
+	      " c[i] = -c[i] } } }",
+	      N, 8, NULL);
+}
+
+Test(lang_afar, several_arrays_that_need_each_other)
+{
+	/* Two elements in a turn, or nobody knows how many. */
+	check("for i in 0..n { c[i] = m[i, 0]\n m[i, 0] = c[i] * 2.0\n m[i, 1] = c[i]\n"
+	      " c[i] = m[i, 0] }",
+	      N, 0, "need each other");
+	check("for i in 0..n { for k in 0..3 { c[i] = c[i] + m[i, k]\n m[i, k] = c[i] * 0.5\n"
+	      " c[i] -= m[i, k] } }",
 	      N, 0, "a loop in its turns");
+	check("for i in 0..n { let k = 0\n c[i] = m[i, k]\n m[i, k] = 2.0 * c[i]\n k = k + 1\n"
+	      " m[i, k] = c[i]\n c[i] = m[i, k] + m[i, 0] }",
+	      N, 0, "need each other");
 }
 
 Test(lang_afar, what_needs_elements_has_no_list)

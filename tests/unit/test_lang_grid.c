@@ -189,6 +189,13 @@ Test(lang_grid, nobody_is_trusted)
 	cr_expect_eq(lang_grid_of(&g, p, range, 1, 0, 2, NULL), E_INVALID);
 	cr_expect_eq(lang_grid_of(&g, p, range, 1, 0, 3, NULL), E_INVALID);
 	cr_expect_eq(lang_grid_of(&g, p, range, 1, 0, UINT32_MAX, NULL), E_INVALID);
+	/* Of what is kept: the array that is written, none. */
+	cr_assert(!lang_grid_of(&g, p, range, 1, 0, 1, NULL));
+	cr_expect(!lang_grid_keep(&g, 5, NULL) && g.keeps == 5);
+	cr_expect_eq(lang_grid_keep(&g, 2, NULL), E_INVALID);
+	cr_expect_eq(lang_grid_keep(&g, 8, NULL), E_INVALID);
+	cr_expect_eq(lang_grid_keep(&g, 1u << 31, NULL), E_INVALID);
+	cr_expect_eq(g.keeps, 5);
 	lang_free(p);
 }
 

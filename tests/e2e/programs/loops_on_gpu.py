@@ -300,6 +300,47 @@ def exchange(x, y):
 
 
 @braze.jit
+def bounce(x, y, u, v, dt, wide, high, turns):
+    hits, most = 0, 0.0
+    for t in range(turns):
+        for i in range(len(x)):
+            x[i] += u[i] * dt
+            y[i] += v[i] * dt
+            if x[i] < 0.0 or x[i] > wide:
+                x[i] = -x[i] if x[i] < 0.0 else 2.0 * wide - x[i]
+                u[i] = -u[i]
+                hits += 1
+            if y[i] < 0.0:
+                y[i] = -y[i]
+                v[i] = -0.5 * v[i]
+                hits += 1
+            v[i] -= 9.81 * dt
+            most = max(most, v[i] * v[i] + u[i] * u[i])
+    return hits, most
+
+
+@braze.jit
+def smooth_in_turn(a, b, hot):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(3):
+                b[i, j] += a[i, j] * 0.5
+                a[i, j] -= b[i, j] * 0.25
+            hot[i, j] = a[i, j] > b[i, j]
+            if hot[i, j]:
+                a[i, j] = b[i, j]
+
+
+@braze.jit
+def two_elements(x, y):
+    for i in range(len(x)):
+        x[i] = y[i, 0]
+        y[i, 0] = x[i] * 2
+        y[i, 1] = x[i]
+        x[i] += y[i, 0]
+
+
+@braze.jit
 def exchange_and_add(x, y):
     for i in range(len(x)):
         t = x[i]
