@@ -63,10 +63,14 @@ struct bz_frame {
 #define BZ_SET(r, v) __builtin_memcpy(&f->reg[r], &(v), sizeof(v))
 /* Elements lie anywhere.  By their own type: of copied bytes the compiler keeps what it knows of an
  * element in registers of integers, and goes back and forth. */
-#define BZ_ELEMENT(t)	  typedef bz_##t bz_at_##t __attribute__((may_alias, aligned(1)));
+#define BZ_ELEMENT(t)                                                                              \
+	typedef bz_##t bz_at_##t __attribute__((may_alias, aligned(1)));                           \
+	typedef bz_at_##t bz_in_##t[BZ_MOST / sizeof(bz_##t)] __attribute__((may_alias));
 #define BZ_LOAD(t, v, p)  ((v) = *(const bz_at_##t *)(p))
 #define BZ_STORE(t, p, v) (*(bz_at_##t *)(p) = (v))
 #define BZ_LOAD_B1(v, p)  ((v) = *(const bz_b1 *)(p) != 0)
+/* An element of the row at p, by its index: no sum, which compilers would keep as a pointer. */
+#define BZ_IN(t, p, i) (&(*(bz_in_##t *)(p))[i])
 
 BZ_ELEMENT(b1)
 BZ_ELEMENT(i8)
@@ -174,13 +178,16 @@ BZ_ELEMENT(c128)
 			BZ_STEP(where);                                                            \
 		}                                                                                  \
 	} while (0)
+#define BZ_LOOK(where)                                                                             \
+	do {                                                                                       \
+		s->turns = BZ_TURNS;                                                               \
+		if (f->poll(f))                                                                    \
+			BZ_END(where);                                                             \
+	} while (0)
 #define BZ_LOOP(where, label)                                                                      \
 	do {                                                                                       \
-		if (BZ_RARE(--s->turns == 0)) {                                                    \
-			s->turns = BZ_TURNS;                                                       \
-			if (f->poll(f))                                                            \
-				BZ_END(where);                                                     \
-		}                                                                                  \
+		if (BZ_RARE(--s->turns == 0))                                                      \
+			BZ_LOOK(where);                                                            \
 		goto label;                                                                        \
 	} while (0)
 

@@ -182,24 +182,6 @@ static void put_cast(struct lane *e, const struct lang_ins *i, uint32_t at)
 			 emit_lang_register(e, i->a));
 }
 
-/* The address of an element. */
-static void put_place(struct lane *e, const struct lang_ins *i, uint32_t at)
-{
-	int base = (int)e->p->base;
-
-	text_put(&e->o, "{ bz_i64 i_; char *p_ = A%u;", i->a);
-	for (uint32_t k = 0; k < i->c; k++) {
-		const char *index = emit_lang_register(e, i->b + k);
-
-		if (e->inside[at])
-			text_put(&e->o, " p_ += BZ_INSIDE%d(%s) * S%u_%u;", base, index, i->a, k);
-		else
-			text_put(&e->o, " BZ_INDEX%d(i_, %s, N%u_%u, %u, %u); p_ += i_ * S%u_%u;",
-				 base, index, i->a, k, at, k, i->a, k);
-	}
-	text_put(&e->o, " %s = p_; }\n", emit_lang_register(e, i->d));
-}
-
 static void put_end(struct lane *e)
 {
 	const struct lang_param *result = &e->p->param[e->p->nparam];
@@ -208,16 +190,6 @@ static void put_end(struct lane *e)
 		text_put(&e->o, "BZ_SET(%u, %s); ", result[k].reg,
 			 emit_lang_register(e, result[k].reg));
 	text_put(&e->o, "return 0;\n");
-}
-
-static void put_load(struct lane *e, const struct lang_ins *i)
-{
-	const char *to = emit_lang_register(e, i->d), *from = emit_lang_register(e, i->a);
-
-	if (i->type == DT_BOOL)
-		text_put(&e->o, "BZ_LOAD_B1(%s, %s);\n", to, from);
-	else
-		text_put(&e->o, "BZ_LOAD(%s, %s, %s);\n", suffix(i->type), to, from);
 }
 
 /* Nothing, of a loop that no call refutes; else the machine's step where that would look. */
@@ -239,10 +211,15 @@ static void put_way(struct lane *e, const struct lang_ins *i, uint32_t at)
 
 	switch ((enum lang_code)i->code) {
 	case CODE_JUMP:
-		text_put(o, "goto %s;\n", emit_lang_label(e, i->d));
+		if (e->turn[i->d])
+			emit_lang_way(e, i->d);
+		else
+			text_put(o, "goto %s;\n", emit_lang_label(e, i->d));
 		break;
 	case CODE_LOOP:
-		if (!emit_lang_turns_end(e, at))
+		if (e->turn[at])
+			emit_lang_way_back(e, at);
+		else if (!emit_lang_turns_end(e, at))
 			text_put(o, "BZ_LOOP(%u, %s);\n", at, emit_lang_label(e, i->d));
 		break;
 	case CODE_CLAIM:
@@ -299,14 +276,14 @@ void emit_lang_one(struct lane *e, uint32_t at)
 		put_cast(e, i, at);
 		break;
 	case CODE_PLACE:
-		put_place(e, i, at);
+		emit_lang_place(e, at);
 		break;
 	case CODE_LOAD:
-		put_load(e, i);
+		emit_lang_load(e, at);
 		break;
 	case CODE_STORE:
-		text_put(o, "BZ_STORE(%s, %s, %s);\n", suffix(i->type), emit_lang_register(e, i->d),
-			 emit_lang_register(e, i->a));
+		text_put(o, "BZ_STORE(%s, %s, %s);\n", suffix(i->type),
+			 emit_lang_address(e, i->d, i->type), emit_lang_register(e, i->a));
 		break;
 	case CODE_ADDEND:
 		text_put(o, "BZ_ADDEND(%u, %u, %u, %s);\n", at, i->c, i->a,
@@ -355,6 +332,8 @@ static void put_variables(struct lane *e, uint32_t function, bool shared)
 				 shared							? ""
 				 : e->type[r] >= DT_COMPLEX64 && e->type[r] < DTYPE_END ? " = {0}"
 											: " = 0");
+		if (mine && e->unit && e->row[r])
+			text_put(&e->o, "bz_i64 i%u = 0;\n", r);
 	}
 }
 
@@ -403,6 +382,16 @@ static bool put_copies(struct lane *e, uint32_t loop)
 	return true;
 }
 
+/* What is written in one go: the last instruction of it; 0: it is none. */
+static uint32_t put_together(struct lane *e, uint32_t at)
+{
+	uint32_t behind = e->loop[at] ? emit_lang_elements(e, at) : 0;
+
+	if (!behind && e->nversion)
+		behind = emit_lang_either(e, at);
+	return behind ? behind : emit_lang_stretch(e, at);
+}
+
 /* Instructions first ... last; checked: of a loop whose test has failed. */
 static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked)
 {
@@ -415,8 +404,7 @@ static void put_some(struct lane *e, uint32_t first, uint32_t last, bool checked
 			emit_lang_share(e, at);
 		if (loop && !(checked && e->loops->loop[loop - 1].inner) && put_copies(e, loop - 1))
 			at = e->loops->loop[loop - 1].end;
-		else if ((loop && (behind = emit_lang_elements(e, at))) ||
-			 (e->nversion && (behind = emit_lang_either(e, at))))
+		else if ((behind = put_together(e, at)))
 			at = behind;
 		else if (e->nversion && emit_lang_both(e, at))
 			e->both[emit_lang_both(e, at)] = e->p->code[at].code == CODE_UNLESS ? 1 : 2;
@@ -672,6 +660,10 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	e->target = xcalloc(p->ncode + 1, 1);
 	e->inside = xcalloc(p->ncode + 1, 1);
 	e->both = xcalloc(p->ncode + 1, 1);
+	e->turn = xcalloc(p->ncode + 1, sizeof *e->turn);
+	e->as = xcalloc(p->ncode + 1, sizeof *e->as);
+	e->row = xcalloc(p->nreg + 1, sizeof *e->row);
+	e->in = xcalloc(p->ncode + 1, 1);
 	e->loop = xcalloc(p->ncode + 1, sizeof *e->loop);
 	e->one = xcalloc(p->nreg + 1, sizeof *e->one);
 	e->close = xcalloc(p->nreg + 1, 1);
@@ -687,6 +679,8 @@ static bool prepare(struct lane *e, struct lang_program *p)
 	places(e);
 	registers(e);
 	emit_lang_find_strides(e);
+	emit_lang_find_rows(e);
+	emit_lang_find_turns(e);
 	return true;
 }
 
@@ -704,6 +698,10 @@ static void finish(struct lane *e)
 	free(e->target);
 	free(e->inside);
 	free(e->both);
+	free(e->turn);
+	free(e->as);
+	free(e->row);
+	free(e->in);
 	free(e->loop);
 	free(e->one);
 	free(e->close);

@@ -8,7 +8,7 @@
 #include "ops.h"
 
 /* Changes whenever the text generated of a kernel's may. */
-#define EMIT_LANG_GENERATION 39
+#define EMIT_LANG_GENERATION 40
 
 const char *emit_lang_prologue(void);
 /* The whole source, malloc'ed.  Errors are those of the text. */

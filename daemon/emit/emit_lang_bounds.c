@@ -649,18 +649,6 @@ static unsigned put_rooms(struct lane *e, struct text *top, uint32_t loop,
 	return count;
 }
 
-/* At a place before; all behind it moves. */
-static void insert(struct text *t, size_t at, const char *s)
-{
-	char *behind = xstrdup(t->s + at);
-
-	t->n = at;
-	t->s[at] = 0;
-	text_add(t, s);
-	text_add(t, behind);
-	free(behind);
-}
-
 /* Before the test, which begins at `at`. */
 static void put_short_way(struct lane *e, uint32_t loop, const struct group *group, unsigned n,
 			  size_t at)
@@ -685,8 +673,8 @@ static void put_short_way(struct lane *e, uint32_t loop, const struct group *gro
 		text_put(&e->o, ")) goto F%u;\n", copy->number);
 		test = e->o;
 		e->o = all;
-		insert(&e->o, at, test.s);
-		insert(&e->o, e->opened, top.s);
+		text_insert(&e->o, at, test.s);
+		text_insert(&e->o, e->opened, top.s);
 		copy->quick = true;
 	}
 	free(test.s);

@@ -136,6 +136,6 @@ uint32_t emit_lang_either(struct lane *e, uint32_t at)
 	text_put(&e->o, "{ bz_%s a_ = %s, b_ = %s; BZ_STORE(%s, %s, %s ? a_ : b_); }\n",
 		 dtype_row(one->type)->suffix, emit_lang_register(e, one->a),
 		 emit_lang_register(e, two->a), dtype_row(one->type)->suffix,
-		 emit_lang_register(e, one->d), emit_lang_register(e, i->a));
+		 emit_lang_address(e, one->d, one->type), emit_lang_register(e, i->a));
 	return last;
 }

@@ -12,6 +12,8 @@
 /* Is a place proven inside?  ALWAYS: where conditions around it do not hold, too. */
 enum { INSIDE_NOT, INSIDE_HERE, INSIDE_ALWAYS };
 
+enum { IN_NONE, IN_WHILE, IN_COUNTED };
+
 /* A copy of a loop's instructions, whose labels are its own. */
 struct version {
 	uint32_t first, last, number;
@@ -36,7 +38,15 @@ struct lane {
 	bool *outer;	 /* [instruction]: lang_outermost */
 	uint8_t *inside; /* [instruction]: of a place, INSIDE_... */
 	uint8_t *both;	 /* [instruction]: 1: its truth joins by and, 2: by or, see put_some */
-	bool *one;	 /* [register]: it is 1 */
+	/* [instruction], of a while's CODE_LOOP and of the load that its head ends with: 1 + the
+	 * head, which is written at each way to it */
+	uint32_t *turn;
+	/* [instruction], of a place or a load: 1 + the one before that gives the same */
+	uint32_t *as;
+	bool *row;	/* [register]: of a place, named by a row and an index in bz_unit */
+	uint8_t *in;	/* [instruction]: the innermost loop around it, IN_... */
+	bool again;	/* a head is being written at a way to it */
+	bool *one;	/* [register]: it is 1 */
 	uint8_t *close; /* [register]: of a view in bz_unit the stride, if it has more elements than
 			   one; 0 */
 	bool taking;	/* elements of a reduction go to o_, */
@@ -130,6 +140,26 @@ void emit_lang_parts(struct lane *e);
 void emit_lang_begin_part(struct lane *e);
 /* In a part: an addition whose order has bits keeps its number; false: it is none. */
 bool emit_lang_keep(struct lane *e, uint32_t at);
+
+/* Is it the CODE_LOOP of a while? */
+bool emit_lang_is_while(const struct lane *e, uint32_t end);
+/* e->in and e->row; then e->turn and e->as */
+void emit_lang_find_rows(struct lane *e);
+void emit_lang_find_turns(struct lane *e);
+/* Behind a load: the head of a while ends here, perhaps. */
+void emit_lang_turn_begins(struct lane *e, uint32_t at);
+/* To the next turn of the while that ends at CODE_LOOP `end`, past its head; and that one itself.
+ */
+void emit_lang_way(struct lane *e, uint32_t end);
+void emit_lang_way_back(struct lane *e, uint32_t end);
+/* The place of an element of that type, as C; in a buffer of its own. */
+const char *emit_lang_address(const struct lane *e, uint32_t reg, unsigned type);
+/* CODE_PLACE and CODE_LOAD. */
+void emit_lang_place(struct lane *e, uint32_t at);
+void emit_lang_load(struct lane *e, uint32_t at);
+/* A stretch of a while that begins here, with one comparison for its indices: its last instruction;
+ * 0: it is none, and nothing is written. */
+uint32_t emit_lang_stretch(struct lane *e, uint32_t at);
 
 /* CODE_FUSES. */
 void emit_lang_fuses(struct lane *e, uint32_t at);

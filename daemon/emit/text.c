@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/xalloc.h"
@@ -64,4 +65,15 @@ void text_indented(struct text *t, const char *lines)
 		t->s[t->n] = 0;
 		lines += n + (lines[n] == '\n');
 	}
+}
+
+void text_insert(struct text *t, size_t at, const char *s)
+{
+	char *behind = xstrdup(t->s + at);
+
+	t->n = at;
+	t->s[at] = 0;
+	text_add(t, s);
+	text_add(t, behind);
+	free(behind);
 }
