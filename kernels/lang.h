@@ -65,7 +65,7 @@ struct bz_frame {
  * element in registers of integers, and goes back and forth. */
 #define BZ_ELEMENT(t)                                                                              \
 	typedef bz_##t bz_at_##t __attribute__((may_alias, aligned(1)));                           \
-	typedef bz_at_##t bz_in_##t[BZ_MOST / sizeof(bz_##t)] __attribute__((may_alias));
+	typedef bz_at_##t bz_in_##t[(BZ_MOST >> 4) / sizeof(bz_##t)] __attribute__((may_alias));
 #define BZ_LOAD(t, v, p)  ((v) = *(const bz_at_##t *)(p))
 #define BZ_STORE(t, p, v) (*(bz_at_##t *)(p) = (v))
 #define BZ_LOAD_B1(v, p)  ((v) = *(const bz_b1 *)(p) != 0)

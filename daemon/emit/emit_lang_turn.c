@@ -200,7 +200,7 @@ static void find_held(struct lane *e, const struct head *h)
 		    i->type == e->p->code[h->load].type)
 			e->as[at] = h->load + 1;
 		now = behind(e, h, at, now);
-		if (lang_jumps(i) && i->d <= h->end)
+		if (lang_jumps(i) && i->d > at && i->d <= h->end)
 			holds[i->d - h->load] &= now;
 		if (i->code != CODE_JUMP)
 			holds[at + 1 - h->load] &= now;
