@@ -14,7 +14,7 @@
 #define ONE_BYTES    (TIER0_LANES * 8)
 
 /* The loop's type, of operands of type d, and the result's; false: there is no loop of
- * floats. */
+ * 64 bits, or of float32. */
 static bool types_of(unsigned *loop, unsigned *type, const struct braze_session *s, unsigned op,
 		     int n, unsigned d)
 {
@@ -22,7 +22,8 @@ static bool types_of(unsigned *loop, unsigned *type, const struct braze_session 
 		return false;
 	*type = n == 1 ? s->unary[op][d] : s->binary[op][d];
 	*loop = s->loop[op][d];
-	return *type != DTYPE_NONE && (*loop == DT_FLOAT64 || *loop == DT_FLOAT32) &&
+	return *type != DTYPE_NONE &&
+	       (*loop == DT_FLOAT64 || *loop == DT_FLOAT32 || *loop == DT_INT64) &&
 	       s->near_made->cost[op][*loop];
 }
 

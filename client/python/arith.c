@@ -106,7 +106,7 @@ static PyObject *compared(int k, const struct num *a, const struct num *b, bool 
 	default:
 		return NULL;
 	}
-	return new_int(BRAZE_BOOL, r);
+	return type_truth(r);
 }
 
 static double float_remainder(double a, double b)
@@ -400,6 +400,55 @@ bool arith_unary(PyObject **out, int k, PyObject *a)
 	return true;
 }
 
+/* A float64 or int64 without an array, or such a number of Python's. */
+struct plain {
+	enum { OTHER, INTEGER, REAL } kind;
+	int64_t i;
+	double d;
+};
+
+static struct plain plain_of(PyObject *o)
+{
+	struct plain v = {OTHER, 0, 0};
+	int overflow = 0;
+
+	if (nd_check(o)) {
+		if (nd(o)->h)
+			return v;
+		v.kind = nd(o)->now.dtype == BRAZE_FLOAT64 ? REAL
+			 : nd(o)->now.dtype == BRAZE_INT64 ? INTEGER
+							   : OTHER;
+		v.i = (int64_t)nd(o)->now.bits[0];
+		memcpy(&v.d, nd(o)->now.bits, sizeof v.d);
+	} else if (PyFloat_CheckExact(o)) {
+		v.kind = REAL;
+		v.d = PyFloat_AsDouble(o);
+	} else if (PyLong_CheckExact(o)) {
+		v.i = PyLong_AsLongLongAndOverflow(o, &overflow);
+		v.kind = overflow ? OTHER : INTEGER;
+	}
+	return v;
+}
+
+#define COMPARED(x, y)                                                                             \
+	(how == Py_LT	? (x) < (y)                                                                \
+	 : how == Py_LE ? (x) <= (y)                                                               \
+	 : how == Py_EQ ? (x) == (y)                                                               \
+	 : how == Py_NE ? (x) != (y)                                                               \
+	 : how == Py_GT ? (x) > (y)                                                                \
+			: (x) >= (y))
+
+/* Two of one kind: what sorting and looking for extremes do. */
+bool arith_compare(PyObject **out, PyObject *a, PyObject *b, int how)
+{
+	struct plain x, y;
+
+	if (core.watching || (x = plain_of(a)).kind == OTHER || (y = plain_of(b)).kind != x.kind)
+		return false;
+	*out = type_truth(x.kind == REAL ? COMPARED(x.d, y.d) : COMPARED(x.i, y.i));
+	return true;
+}
+
 /* ---- Functions ---- */
 
 /* Those whose results are exact or correctly rounded, in whatever way they are computed. */
@@ -516,6 +565,16 @@ static double value_of(const braze_scalar *v)
 	return v->dtype == BRAZE_FLOAT32 ? (double)f : d;
 }
 
+/* Of integers a function reports nothing, unless it divides: by more than 0 nothing then. */
+static bool is_quiet_integer(int op, int n, const braze_scalar *x)
+{
+	const char *name = braze_op_name(op);
+	bool divides = op == core.op[N_FLOOR_DIVIDE] || op == core.op[N_REMAINDER] ||
+		       op == core.op[N_RECIPROCAL] || !strcmp(name, "fmod");
+
+	return !divides || (n == 2 && (int64_t)x[1].bits[0] > 0);
+}
+
 /* As is_quiet, in the type of the result; a bool is. */
 static bool is_quiet_result(const braze_scalar *r)
 {
@@ -535,7 +594,8 @@ static bool by_loop(PyObject **out, int op, int n, PyObject *const *args)
 	for (int k = 0; k < n; k++)
 		if (!read_as(&x[k], args[k], dtype) || !isfinite(value_of(&x[k])))
 			return false;
-	if (!braze_near_one(&r, core.session, op, n, x) || !is_quiet_result(&r))
+	if (!braze_near_one(&r, core.session, op, n, x) ||
+	    !(r.dtype == BRAZE_INT64 ? is_quiet_integer(op, n, x) : is_quiet_result(&r)))
 		return false;
 	*out = type_immediate(r.dtype, r.bits);
 	return true;
@@ -546,4 +606,68 @@ bool arith_function(PyObject **out, int op, int n, PyObject *const *args)
 	if (core.watching)
 		return false;
 	return (n == 1 && is_exact(out, op, args[0])) || by_loop(out, op, n, args);
+}
+
+/* ---- Of numbers, as NumPy does it by several functions ---- */
+
+#define EXACT (INT64_C(1) << 53) /* integers to there are doubles */
+
+/* All as floats, if one is. */
+static bool read_three(struct num v[3], PyObject *const *args)
+{
+	bool ints = true;
+
+	for (int k = 0; k < 3; k++) {
+		if (!read_number(&v[k], args[k]) || !isfinite(v[k].d))
+			return false;
+		ints &= v[k].is_int;
+	}
+	for (int k = 0; k < 3; k++)
+		if (!ints && v[k].is_int && (v[k].i > EXACT || v[k].i < -EXACT))
+			return false;
+	for (int k = 0; k < 3; k++)
+		v[k].is_int = ints;
+	return true;
+}
+
+bool arith_clip(PyObject **out, PyObject *const *args)
+{
+	struct num v[3];
+	int64_t i = 0;
+	double d = 0;
+
+	if (core.watching || !read_three(v, args))
+		return false;
+	if (v[0].is_int) {
+		i = v[0].i > v[1].i ? v[0].i : v[1].i;
+		*out = new_int(BRAZE_INT64, i < v[2].i ? i : v[2].i);
+		return true;
+	}
+	/* Which of two zeros it is depends on how processors tell the greater. */
+	d = v[0].d > v[1].d ? v[0].d : v[1].d;
+	d = d < v[2].d ? d : v[2].d;
+	if (d == 0 && !(v[0].d == 0 && v[1].d < 0 && v[2].d > 0))
+		return false;
+	*out = new_float(d);
+	return true;
+}
+
+bool arith_round(PyObject **out, PyObject *x, int64_t decimals)
+{
+	double ten = 1, r = 0;
+	struct num v;
+
+	if (core.watching || decimals < 0 || decimals > 8 || !read_number(&v, x))
+		return false;
+	if (v.is_int) {
+		*out = new_int(BRAZE_INT64, v.i);
+		return true;
+	}
+	for (int64_t k = 0; k < decimals; k++)
+		ten *= 10;
+	r = decimals ? rint(v.d * ten) / ten : rint(v.d);
+	if (!isfinite(r))
+		return false;
+	*out = new_float(r);
+	return true;
 }

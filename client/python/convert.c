@@ -308,6 +308,19 @@ static int from_numpy(braze_array **out, PyObject *o)
 	return err.code ? wait_raise(&err) : 1;
 }
 
+static int from_list(braze_array **out, PyObject *list)
+{
+	PyObject *a = NULL;
+	int rc = lists_array(out, list, -1) || lists_stack(out, list);
+
+	if (rc || PyErr_Occurred())
+		return rc ? rc : -1;
+	a = PyObject_CallFunctionObjArgs(core.np_array, list, NULL);
+	rc = a ? from_numpy(out, a) : -1;
+	Py_XDECREF(a);
+	return rc;
+}
+
 int convert_operand(struct operand *out, PyObject *o)
 {
 	int dtype = -1, rc = 0;
@@ -333,12 +346,7 @@ int convert_operand(struct operand *out, PyObject *o)
 		out->arg.scalar = (braze_scalar){.dtype = dtype};
 		return load_buffer(o, dtype, out->arg.scalar.bits) ? -1 : 1;
 	} else if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
-		PyObject *a = PyObject_CallFunctionObjArgs(core.np_array, o, NULL);
-
-		if (!a)
-			return -1;
-		rc = from_numpy(&out->own, a);
-		Py_DECREF(a);
+		rc = from_list(&out->own, o);
 	}
 	out->arg.array = out->own;
 	return rc;
@@ -579,7 +587,8 @@ int convert_value(PyObject *self, int *dtype, uint64_t bits[2])
 struct export
 {
 	braze_array *snap;
-	PyObject *open; /* host memory, or NULL */
+	PyObject *open;	  /* host memory, or NULL */
+	uint64_t cell[2]; /* of a value without an array: there is no snap */
 	Py_ssize_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
 };
 
@@ -599,7 +608,8 @@ static int check_order(braze_array *h, int flags)
 
 static void free_export(struct export *e)
 {
-	braze_release(e->snap);
+	if (e->snap)
+		braze_release(e->snap);
 	Py_XDECREF(e->open);
 	PyMem_Free(e);
 }
@@ -645,14 +655,40 @@ static void fill_view(Py_buffer *view, struct export *e, PyObject *self, const v
 	view->internal = e;
 }
 
+/* Of a value without an array, to be read. */
+static int export_value(PyObject *self, Py_buffer *view, int flags)
+{
+	int dtype = nd(self)->now.dtype;
+	struct export *e = PyMem_Calloc(1, sizeof *e);
+
+	if (!e) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	convert_store(dtype, nd(self)->now.bits, e->cell);
+	*view = (Py_buffer){.buf = e->cell,
+			    .obj = Py_NewRef(self),
+			    .len = convert_itemsize(dtype),
+			    .itemsize = convert_itemsize(dtype),
+			    .readonly = 1,
+			    .format = flags & PyBUF_FORMAT ? (char *)formats[dtype] : NULL,
+			    .shape = flags & PyBUF_ND ? e->shape : NULL,
+			    .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? e->strides : NULL,
+			    .internal = e};
+	return 0;
+}
+
 int convert_getbuffer(PyObject *self, Py_buffer *view, int flags)
 {
 	struct export *e = NULL;
-	braze_array *h = type_handle(self);
+	braze_array *h = nd(self)->h;
 	braze_error err = {0};
 	const void *data = NULL;
 
 	view->obj = NULL;
+	if (!h && !(flags & PyBUF_WRITABLE))
+		return export_value(self, view, flags);
+	h = type_handle(self);
 	if (!h)
 		return -1;
 	e = PyMem_Calloc(1, sizeof *e);

@@ -20,15 +20,17 @@
 #include "braze_fast.h"
 
 #define N_DTYPES       14
-#define FREELIST_LIMIT 256
+#define FREELIST_LIMIT 1024
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
 
-#define ND_SCALAR   1  /* a NumPy scalar's behaviour: immutable, hashable */
-#define ND_READONLY 2  /* may not be written; views of it neither */
-#define ND_WARN	    4  /* stretched: a write warns, since it may show at many places */
-#define ND_OVERLAP  8  /* elements share memory: NumPy writes them, in its order */
-#define ND_COUNTED  16 /* no view, without elements, but given its shape as views are */
+#define ND_SCALAR   1 /* a NumPy scalar's behaviour: immutable, hashable */
+#define ND_READONLY 2 /* may not be written; views of it neither */
+#define ND_WARN	    4 /* stretched: a write warns, since it may show at many places */
+#define ND_OVERLAP  8 /* elements share memory: NumPy writes them, in its order */
+#define ND_COUNTED                                                                                 \
+	16 /* without elements, but with strides: a view of what has some, or reshaped             \
+	    */
 #define ND_OF_VIEWS (ND_READONLY | ND_WARN | ND_OVERLAP) /* what views of it have, too */
 
 struct ndarray {
@@ -153,12 +155,20 @@ int type_init(PyObject *module);
 /* Steals h, also on failure. */
 PyObject *type_new(braze_array *h, int flags);
 PyObject *type_view(braze_array *h, PyObject *base);
+/* The same of base in another shape. */
+PyObject *type_reshaped(braze_array *h, PyObject *base);
 PyObject *type_immediate(int dtype, const uint64_t bits[2]);
+/* A bool: one object for each, while nobody has made an array of it. */
+PyObject *type_truth(bool v);
 PyObject *type_int_tuple(int n, const int64_t *v);
 /* The handle, made now for an immediate; NULL with an exception set. */
 braze_array *type_handle(PyObject *o);
 int type_ndim(PyObject *o);
 int type_dtype(PyObject *o);
+
+/* iterate.c */
+PyObject *iterate_over(PyObject *array);
+int iterate_init(void);
 
 /* meta.c */
 /* Makes isinstance and issubclass take NumPy's arrays for ours; after type_init. */
@@ -223,10 +233,20 @@ void convert_releasebuffer(PyObject *self, Py_buffer *view);
 const char *convert_format(int dtype);
 int convert_itemsize(int dtype);
 
+/* lists.c */
+/* A new array of a number, or of numbers in lists or tuples, of the type, or of theirs if that is
+ * -1.  False: others know. */
+bool lists_array(braze_array **out, PyObject *data, int dtype);
+/* One of arrays of ours of one type and shape, which have axes, in a list or tuple. */
+bool lists_stack(braze_array **out, PyObject *data);
+
 /* number.c */
 extern PyType_Slot number_slots[];
 PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
+/* Are all exponents of an array there, and none negative, which is an error for integers? (ufunc.c)
+ */
+bool number_exponents(PyObject *b);
 PyObject *number_matmul(PyObject *a, PyObject *b);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
@@ -234,6 +254,8 @@ PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t na
 /* An operator of values without arrays and Python's numbers: true, and the result or NULL
  * with an exception set; false: an operand is something else. */
 bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
+/* A comparison of two such values of one kind: floats, or integers; false: it is another. */
+bool arith_compare(PyObject **out, PyObject *a, PyObject *b, int how);
 bool arith_unary(PyObject **out, int k, PyObject *a);
 /* An order of two scalars one of which is complex, waited for: NumPy's operators of scalars
  * look for NaNs in other places than its function does.  False: they are something else. */
@@ -241,6 +263,9 @@ bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how);
 /* The function of an operation, of n numbers without arrays: false where NumPy is to be
  * asked. */
 bool arith_function(PyObject **out, int op, int n, PyObject *const *args);
+/* NumPy's clip of three numbers, and round of one to so many decimals; false as above. */
+bool arith_clip(PyObject **out, PyObject *const *args);
+bool arith_round(PyObject **out, PyObject *x, int64_t decimals);
 /* A value of ours without an array as NumPy's scalar; others as they are. */
 PyObject *number_given(PyObject *o);
 /* What NumPy's scalars gave, as a value of ours where braze has the type. */
@@ -351,8 +376,17 @@ PyObject *scalar_class(PyObject *self, void *closure);
 /* Is a * b a list or string, repeated? */
 bool scalar_repeats(PyObject *a, PyObject *b);
 PyObject *scalar_index(PyObject *self);
+/* int(x) of a float64 without an array, for which no float is made; false: it is another. */
+bool scalar_whole(PyObject **out, PyObject *a);
 Py_hash_t scalar_hash(PyObject *self);
 PyObject *scalar_format(PyObject *self, PyObject *text);
+PyObject *scalar_repr(PyObject *self);
+PyObject *scalar_str(PyObject *self);
+/* parts.c */
+extern PyMethodDef parts_methods[];
+/* a.real, and a.imag where which is not NULL. */
+PyObject *parts_get(PyObject *a, void *which);
+int parts_set(PyObject *a, PyObject *value, void *which);
 /* watch.c */
 extern PyMethodDef watch_methods[];
 /* A new session: it asks us. */

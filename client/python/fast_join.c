@@ -110,14 +110,64 @@ bool fast_concatenate(PyObject **out, const struct fast *f, const struct call *c
 	       concatenated(out, &j, axis);
 }
 
+#define APPENDED_MOST 16384 /* elements that are copied at once */
+
+/* A number of the vector's own type, or an integer to floats; false: not that. */
+static bool number_for(void *to, int dtype, PyObject *o)
+{
+	int64_t i = 0;
+	double d = 0;
+
+	if (nd_check(o) && !nd(o)->h && nd(o)->now.dtype == dtype) {
+		convert_store(dtype, nd(o)->now.bits, to);
+		return true;
+	}
+	if (dtype == BRAZE_INT64 && fast_int(&i, o)) {
+		memcpy(to, &i, sizeof i);
+		return true;
+	}
+	if (dtype != BRAZE_FLOAT64 || !(PyFloat_CheckExact(o) || fast_int(&i, o)))
+		return false;
+	d = PyFloat_CheckExact(o) ? PyFloat_AsDouble(o) : (double)i;
+	memcpy(to, &d, sizeof d);
+	return true;
+}
+
+/* A vector that is at hand, and one number more. */
+static bool with_number(PyObject **out, PyObject *a, PyObject *value)
+{
+	braze_array *h = fast_array(a), *made = NULL;
+	const void *from = NULL;
+	void *to = NULL;
+	char one[16];
+	int64_t n = 0;
+	size_t bytes = 0;
+
+	if (!h || braze_ndim(h) != 1 || !braze_is_contiguous(h) || !braze_is_near(h) ||
+	    (n = braze_size(h)) > APPENDED_MOST || !(from = wait_at_hand(h)) ||
+	    !number_for(one, braze_dtype_of(h), value))
+		return false;
+	bytes = (size_t)convert_itemsize(braze_dtype_of(h));
+	n++;
+	if (!braze_near_made(&made, &to, braze_session_of(h), braze_dtype_of(h), 1, &n))
+		return false;
+	memcpy(to, from, bytes * (size_t)(n - 1));
+	memcpy((char *)to + bytes * (size_t)(n - 1), one, bytes);
+	braze_count_near(braze_session_of(h));
+	return fast_new(out, 0, &made, 0);
+}
+
 bool fast_append(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
 	struct join j = {.n = 2};
 	int axis = 0;
 
-	if (!fast_bind(slot, f, c) || !slot[1] || !(j.part[0] = fast_array(slot[0])) ||
-	    !(j.part[1] = fast_array(slot[1])))
+	if (!fast_bind(slot, f, c) || !slot[1])
+		return otherwise(out, f, c);
+	if (fast_absent(slot[2]) && with_number(out, slot[0], slot[1]))
+		return true;
+	if (!(j.part[0] = fast_array(slot[0])) || !(j.part[1] = fast_array(slot[1])))
 		return otherwise(out, f, c);
 	j.ndim = braze_ndim(j.part[0]);
 	if (fast_absent(slot[2]))
@@ -235,6 +285,22 @@ static bool read_times(struct join *j, PyObject *o, int64_t times)
 	return true;
 }
 
+/* (rows, 1) of a vector, and (rows, 1) or (1, columns) of a matrix. */
+static bool tile_of_two(PyObject **out, PyObject *o, const int64_t times[2])
+{
+	braze_array *made = NULL;
+	braze_error err;
+	struct join j;
+	int axis = times[0] == 1;
+
+	if (times[axis ? 0 : 1] != 1 || !read_times(&j, o, times[axis]) || j.ndim < 1 ||
+	    j.ndim > 2 || (axis && j.ndim < 2))
+		return false;
+	if (j.ndim == 1)
+		return !braze_stack(&made, j.n, j.part, 0, -1, &err) && fast_new(out, 0, &made, 0);
+	return fast_new(out, braze_concatenate(&made, j.n, j.part, axis, -1, &err), &made, 0);
+}
+
 bool fast_tile(PyObject **out, const struct fast *f, const struct call *c)
 {
 	int64_t times[BRAZE_MAX_NDIM];
@@ -243,8 +309,13 @@ bool fast_tile(PyObject **out, const struct fast *f, const struct call *c)
 	braze_error err;
 	struct join j;
 
-	if (!fast_bind(slot, f, c) || !slot[1] || fast_dims(times, slot[1]) != 1 ||
-	    !read_times(&j, slot[0], times[0]) || j.ndim < 1)
+	int n = 0;
+
+	if (!fast_bind(slot, f, c) || !slot[1] || (n = fast_dims(times, slot[1])) < 1 || n > 2)
+		return otherwise(out, f, c);
+	if (n == 2)
+		return tile_of_two(out, slot[0], times) || otherwise(out, f, c);
+	if (!read_times(&j, slot[0], times[0]) || j.ndim < 1)
 		return otherwise(out, f, c);
 	/* In C order, as NumPy's. */
 	return fast_new(out, braze_concatenate(&made, j.n, j.part, -1, -1, &err), &made, 0);

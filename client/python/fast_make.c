@@ -481,11 +481,6 @@ bool fast_identity(PyObject **out, const struct fast *f, const struct call *c)
 
 /* ---- From data ---- */
 
-static bool is_row(PyObject *o)
-{
-	return PyList_CheckExact(o) || PyTuple_CheckExact(o);
-}
-
 bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -498,98 +493,12 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 	}
 	if (!fast_bind(slot, f, c))
 		return false;
-	if (is_row(slot[0]))
+	if (!nd_check(slot[0]))
 		return fast_array_of(out, f, c);
 	if (!(h = fast_array(slot[0])) || nd(slot[0])->flags & ND_SCALAR ||
 	    (!fast_absent(slot[1]) && fast_dtype(slot[1]) != braze_dtype_of(h)))
 		return false;
 	*out = Py_NewRef(slot[0]);
-	return true;
-}
-
-#define LIST_LIMIT 64 /* elements; of more, NumPy's own reading is what takes time */
-
-/* Numbers of Python's, or of ours that are at hand, in sequences at most two deep. */
-struct lists {
-	int ndim;
-	int64_t shape[2], n;
-	bool floats; /* one of them is */
-	union {
-		double d;
-		int64_t i;
-	} v[LIST_LIMIT];
-	bool is_int[LIST_LIMIT];
-};
-
-/* Length and items of a list or tuple: the stable ABI has no access to both alike. */
-static Py_ssize_t length(PyObject *row)
-{
-	return PyList_CheckExact(row) ? PyList_Size(row) : PyTuple_Size(row);
-}
-
-static PyObject *item(PyObject *row, Py_ssize_t k)
-{
-	return PyList_CheckExact(row) ? PyList_GetItem(row, k) : PyTuple_GetItem(row, k);
-}
-
-/* A float64 or int64 without axes whose value need not be waited for. */
-static bool read_ours(struct lists *r, PyObject *x)
-{
-	braze_array *h = nd(x)->h;
-	const void *at = h ? NULL : nd(x)->now.bits;
-	int dtype = type_dtype(x);
-	braze_error err;
-
-	if ((dtype != BRAZE_FLOAT64 && dtype != BRAZE_INT64) ||
-	    (h && (braze_ndim(h) || !braze_is_stored(h) || braze_data(&at, h, NULL, NULL, &err))))
-		return false;
-	r->is_int[r->n] = dtype == BRAZE_INT64;
-	memcpy(&r->v[r->n], at, sizeof r->v[r->n]);
-	return true;
-}
-
-static bool read_number(struct lists *r, PyObject *x)
-{
-	r->is_int[r->n] = !PyFloat_CheckExact(x);
-	if (!r->is_int[r->n])
-		r->v[r->n].d = PyFloat_AsDouble(x);
-	else if (nd_check(x) ? !read_ours(r, x) : !fast_int(&r->v[r->n].i, x))
-		return false;
-	r->floats |= !r->is_int[r->n];
-	r->n++;
-	return true;
-}
-
-static bool read_row(struct lists *r, PyObject *row)
-{
-	Py_ssize_t n = length(row);
-	bool fine = r->n + n <= LIST_LIMIT;
-
-	for (Py_ssize_t k = 0; fine && k < n; k++)
-		fine = read_number(r, item(row, k));
-	return fine;
-}
-
-static bool read_lists(struct lists *r, PyObject *data)
-{
-	Py_ssize_t n = length(data);
-	PyObject *first = n ? item(data, 0) : NULL;
-
-	*r = (struct lists){.ndim = 1, .shape = {n, 0}};
-	if (!n || n > LIST_LIMIT)
-		return false;
-	if (!is_row(first))
-		return read_row(r, data);
-	r->ndim = 2;
-	r->shape[1] = length(first);
-	if (!r->shape[1])
-		return false;
-	for (Py_ssize_t k = 0; k < n; k++) {
-		PyObject *row = item(data, k);
-
-		if (!is_row(row) || length(row) != r->shape[1] || !read_row(r, row))
-			return false;
-	}
 	return true;
 }
 
@@ -601,29 +510,39 @@ static bool is_copied(PyObject *o, PyObject *dtype)
 	return h && braze_ndim(h) && fast_absent(dtype) && !nd(o)->flags && !layout_matters(h);
 }
 
+/* The integers of a range of Python's. */
+static bool range_array(PyObject **out, PyObject *o, PyObject *dtype)
+{
+	static const char *const names[] = {"start", "stop", "step"};
+	PyObject *end[3] = {NULL, NULL, NULL};
+	struct range r = {0};
+	bool plain = Py_TYPE(o) == &PyRange_Type &&
+		     (fast_absent(dtype) || fast_dtype(dtype) == BRAZE_INT64);
+
+	for (int k = 0; plain && k < 3; k++)
+		plain = (end[k] = PyObject_GetAttrString(o, names[k])) != NULL;
+	plain = plain && range_of_ints(&r, end) && r.n;
+	for (int k = 0; k < 3; k++)
+		Py_XDECREF(end[k]);
+	return plain && new_range(out, BRAZE_INT64, &r);
+}
+
 bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
-	braze_session *s = NULL;
 	braze_array *made = NULL;
 	braze_error err;
-	struct lists r;
 	int dtype = -1;
 
 	if (!fast_bind(slot, f, c))
 		return false;
 	if (is_copied(slot[0], slot[1]))
 		return fast_new(out, braze_copy(&made, nd(slot[0])->h, &err), &made, 0);
-	if (!is_row(slot[0]) || !read_lists(&r, slot[0]))
+	if (nd_check(slot[0]))
 		return false;
-	dtype = fast_absent(slot[1]) ? r.floats ? BRAZE_FLOAT64 : BRAZE_INT64 : fast_dtype(slot[1]);
-	if (dtype != BRAZE_FLOAT64 && (dtype != BRAZE_INT64 || r.floats))
+	if (!fast_absent(slot[1]) && (dtype = fast_dtype(slot[1])) < 0)
 		return false;
-	for (int64_t k = 0; dtype == BRAZE_FLOAT64 && k < r.n; k++)
-		if (r.is_int[k])
-			r.v[k].d = (double)r.v[k].i; /* correctly rounded, as Python's */
-	s = wait_session();
-	return s &&
-	       fast_new(out, braze_from_data(&made, s, dtype, r.ndim, r.shape, NULL, r.v, &err),
-			&made, 0);
+	if (lists_array(&made, slot[0], dtype) || (dtype < 0 && lists_stack(&made, slot[0])))
+		return fast_new(out, 0, &made, 0);
+	return !PyErr_Occurred() && range_array(out, slot[0], slot[1]);
 }

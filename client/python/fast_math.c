@@ -2,7 +2,9 @@
 /* fast_math.c - functions of elements and products that are no ufuncs (those are ufunc.c's). */
 #include "native.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Numbers of Python's and arrays of ours: nothing that NumPy would interpret. */
 static bool is_operand(PyObject *o)
@@ -26,8 +28,11 @@ bool fast_clip(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
 
-	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) || fast_absent(slot[1]) ||
-	    fast_absent(slot[2]) || !is_operand(slot[1]) || !is_operand(slot[2]))
+	if (!fast_bind(slot, f, c) || fast_absent(slot[1]) || fast_absent(slot[2]))
+		return false;
+	if (!fast_array(slot[0]))
+		return arith_clip(out, slot) || fast_numpys(out, f, c);
+	if (!is_operand(slot[1]) || !is_operand(slot[2]))
 		return false;
 	return applied(out, f->op, slot, 3);
 }
@@ -152,14 +157,34 @@ bool fast_round(PyObject **out, const struct fast *f, const struct call *c)
 	int64_t decimals = 0;
 	int dtype = 0;
 
-	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) ||
-	    (slot[1] && !fast_int(&decimals, slot[1])) ||
-	    (decimals && (llabs(decimals) > ROUND_MOST || core.watching)))
+	if (!fast_bind(slot, f, c) || (slot[1] && !fast_int(&decimals, slot[1])))
+		return false;
+	if (!fast_array(slot[0]))
+		return arith_round(out, slot[0], decimals) || fast_numpys(out, f, c);
+	if ((decimals && (llabs(decimals) > ROUND_MOST || core.watching)))
 		return false;
 	dtype = type_dtype(slot[0]);
 	if (dtype < (decimals ? BRAZE_FLOAT32 : BRAZE_FLOAT16) || dtype > BRAZE_FLOAT64)
 		return false;
 	*out = decimals ? rounded(slot[0], f->op, decimals) : number_apply(f->op, slot, 1);
+	return true;
+}
+
+/* round(x) and round(x, decimals), of a scalar. */
+bool fast_rounded(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	int64_t decimals = 0;
+	double d = 0;
+
+	if (!fast_bind(slot, f, c) || nd(slot[0])->h)
+		return false;
+	if (!fast_absent(slot[1]))
+		return fast_int(&decimals, slot[1]) && arith_round(out, slot[0], decimals);
+	if (nd(slot[0])->now.dtype != BRAZE_FLOAT64)
+		return false;
+	memcpy(&d, nd(slot[0])->now.bits, sizeof d);
+	*out = PyLong_FromDouble(rint(d));
 	return true;
 }
 

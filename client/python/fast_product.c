@@ -25,40 +25,81 @@ static bool are_labels(const char *text, size_t n)
 	return true;
 }
 
+/* Two terms of so many labels, and perhaps what they make? */
+static bool are_terms(const char *text, size_t of_a, size_t of_b)
+{
+	const char *b = text + of_a + 1;
+
+	return strlen(text) >= of_a + of_b + 1 && text[of_a] == ',' &&
+	       (!b[of_b] || !memcmp(b + of_b, "->", 2)) && are_labels(text, of_a) &&
+	       are_labels(b, of_b);
+}
+
+/* Without "->" each label that comes once is an axis, in the alphabet's order. */
+static const char *to_of(char room[3], const char *text, size_t of_a, size_t of_b)
+{
+	const char *a = text, *b = a + of_a + 1;
+	size_t n = 0;
+
+	if (strchr(text, '>') || strlen(text) != of_a + of_b + 1)
+		return strchr(text, '>') ? strchr(text, '>') + 1 : NULL;
+	if (of_a == 2)
+		room[n++] = a[0];
+	if (of_b == 2)
+		room[n++] = b[1];
+	room[n] = 0;
+	return n == 2 && room[0] >= room[1] ? NULL : room;
+}
+
 /* Does "rs,sc->rc" name matmul of so many axes: at most one row and one column? */
 static bool is_matmul(const char *text, size_t of_a, size_t of_b)
 {
-	const char *a = text, *b = a + of_a + 1, *to = b + of_b + 2;
-	char made[3] = {0}, *at = made;
+	const char *a = text, *b = a + of_a + 1, *to = NULL;
+	char made[3] = {0}, *at = made, room[3];
 
-	if (of_a > 2 || of_b > 2 || strlen(text) < of_a + of_b + 3 || a[of_a] != ',' ||
-	    memcmp(b + of_b, "->", 2) || !are_labels(a, of_a) || !are_labels(b, of_b))
+	if (of_a > 2 || of_b > 2 || !are_terms(text, of_a, of_b))
 		return false;
+	to = to_of(room, text, of_a, of_b);
 	if (of_a == 2)
 		*at++ = a[0];
 	if (of_b == 2)
 		*at++ = b[1];
 	/* Different labels all, but for the one that is summed over. */
 	return a[of_a - 1] == b[0] && !strchr(made, b[0]) && !(made[0] && made[0] == made[1]) &&
-	       !strcmp(to, made);
+	       to && !strcmp(to, made);
 }
 
-bool fast_einsum(PyObject **out, const struct fast *f, const struct call *c)
+/* Is it "i,j->ij", of two vectors? */
+static bool is_outer(const char *text)
+{
+	return strlen(text) == 7 && text[1] == ',' && !memcmp(text + 3, "->", 2) &&
+	       are_labels(text, 1) && are_labels(text + 2, 1) && text[0] != text[2] &&
+	       text[5] == text[0] && text[6] == text[2];
+}
+
+static bool einsum(PyObject **out, const struct fast *f, const struct call *c)
 {
 	braze_array *a = NULL, *b = NULL;
 	const char *text = NULL;
 
 	if (c->n != 3 || c->names || !PyUnicode_CheckExact(c->args[0]) ||
-	    !are_factors(&a, &b, c->args[1], c->args[2]) ||
-	    braze_shape(a)[braze_ndim(a) - 1] != braze_shape(b)[0])
+	    !are_factors(&a, &b, c->args[1], c->args[2]))
 		return false;
 	text = PyUnicode_AsUTF8AndSize(c->args[0], NULL);
 	if (!text)
 		PyErr_Clear();
-	if (!text || !is_matmul(text, (size_t)braze_ndim(a), (size_t)braze_ndim(b)))
+	if (text && braze_ndim(a) == 1 && braze_ndim(b) == 1 && is_outer(text))
+		return fast_outer(out, f, &(struct call){c->args + 1, 2, NULL});
+	if (!text || braze_shape(a)[braze_ndim(a) - 1] != braze_shape(b)[0] ||
+	    !is_matmul(text, (size_t)braze_ndim(a), (size_t)braze_ndim(b)))
 		return false;
 	*out = number_matmul(c->args[1], c->args[2]);
 	return true;
+}
+
+bool fast_einsum(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return einsum(out, f, c) || fast_numpys(out, f, c);
 }
 
 /* ---- tensordot ---- */

@@ -42,11 +42,19 @@ static bool whole_shape(int64_t *shape, int n, int64_t size)
 static bool reshaped(PyObject **out, PyObject *a, int64_t *shape, int n)
 {
 	braze_array *h = fast_array(a), *made = NULL;
+	bool unknown = false;
 	braze_error err;
 
+	for (int k = 0; k < n; k++)
+		unknown |= shape[k] < 0;
 	if (!h || n < 0 || !whole_shape(shape, n, braze_size(h)))
 		return false;
-	return answer(out, braze_reshape(&made, h, n, shape, &err), &made, a);
+	if (braze_reshape(&made, h, n, shape, &err))
+		return false;
+	*out = braze_same_buffer(made, h) ? type_reshaped(made, a) : type_new(made, 0);
+	if (*out && unknown && nd(*out)->h && !braze_size(nd(*out)->h))
+		nd(*out)->flags |= ND_COUNTED; /* as of another shape, even if it is none */
+	return true;
 }
 
 bool fast_reshape(PyObject **out, const struct fast *f, const struct call *c)
@@ -76,11 +84,10 @@ bool fast_reshape_method(PyObject **out, const struct fast *f, const struct call
 bool fast_ravel(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
-	int64_t size = 0;
+	int64_t size = -1;
 
 	if (!fast_bind(slot, f, c) || !fast_array(slot[0]) || !braze_is_contiguous(nd(slot[0])->h))
 		return false;
-	size = braze_size(nd(slot[0])->h);
 	return reshaped(out, slot[0], &size, 1);
 }
 
@@ -192,6 +199,15 @@ bool fast_expand_dims(PyObject **out, const struct fast *f, const struct call *c
 	for (int k = 0; k < n; k++)
 		shape[k] = k == axis ? 1 : braze_shape(h)[k - (k > axis)];
 	return reshaped(out, slot[0], shape, n);
+}
+
+/* a.view(), of an array. */
+bool fast_view(PyObject **out, const struct fast *f, const struct call *c)
+{
+	if (c->names || c->n != 1 || !fast_array(c->args[0]) || nd(c->args[0])->flags & ND_SCALAR)
+		return false;
+	*out = index_get(c->args[0], Py_Ellipsis);
+	return true;
 }
 
 bool fast_squeeze(PyObject **out, const struct fast *f, const struct call *c)
@@ -330,6 +346,23 @@ static int matrix_of(braze_array **made, braze_array *v, int64_t offset, braze_e
 	return rc;
 }
 
+/* Of a row of numbers, which a matrix is made of; of more axes NumPy's answer is a view. */
+static bool diag_of_list(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *args[FAST_ARGS], *made = NULL;
+	braze_array *row = NULL;
+	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
+	bool done = false;
+
+	if (all > FAST_ARGS || !lists_array(&row, c->args[0], -1) || !(made = type_new(row, 0)))
+		return false;
+	memcpy(args, c->args, (size_t)all * sizeof *args);
+	args[0] = made;
+	done = braze_ndim(row) == 1 && fast_diag(out, f, &(struct call){args, c->n, c->names});
+	Py_DECREF(made);
+	return done;
+}
+
 bool fast_diag(PyObject **out, const struct fast *f, const struct call *c)
 {
 	braze_array *v = NULL, *made = NULL;
@@ -337,6 +370,8 @@ bool fast_diag(PyObject **out, const struct fast *f, const struct call *c)
 	braze_error err;
 	int rc = 0;
 
+	if (call_of_list(c))
+		return diag_of_list(out, f, c);
 	if (!read_diagonal(&v, &offset, f, c, 1))
 		return c->n && fast_diagonal(out, f, c);
 	rc = matrix_of(&made, v, offset, &err);
@@ -394,7 +429,8 @@ static bool only_element(PyObject **out, PyObject *o, int ndim)
 
 static bool at_least(PyObject **out, const struct call *c, int ndim)
 {
-	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;
+	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL, *made = NULL;
+	braze_error err;
 
 	if (!h)
 		return c->n == 1 && !c->names && only_element(out, c->args[0], ndim);
@@ -407,7 +443,7 @@ static bool at_least(PyObject **out, const struct call *c, int ndim)
 	if (ndim == 2 && braze_ndim(h) == 1) {
 		int64_t shape[2] = {1, braze_size(h)};
 
-		return reshaped(out, c->args[0], shape, 2);
+		return answer(out, braze_reshape(&made, h, 2, shape, &err), &made, c->args[0]);
 	}
 	return false;
 }

@@ -204,7 +204,7 @@ void layout_become(PyObject *self, PyObject *view)
 	nd(view)->base = NULL;
 	nd(self)->peeked = false;
 	nd(self)->flags &= (uint8_t)~ND_COUNTED;
-	if (base && !braze_size(nd(self)->h))
+	if (!braze_size(nd(self)->h) && (base || nd(view)->flags & ND_COUNTED))
 		nd(self)->flags |= ND_COUNTED;
 	Py_XDECREF(base);
 }

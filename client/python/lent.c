@@ -30,12 +30,13 @@ typedef int np_base_fn(PyObject *, PyObject *);
 static np_new_fn *np_new;
 static np_scalar_fn *np_scalar;
 static np_base_fn *np_set_base;
-static PyTypeObject *dtype_type;
+static PyTypeObject *dtype_type, *text_type;
 static PyObject *fields_name;
 
 int lent_init(void)
 {
 	void **table = host_numpy();
+	PyObject *text = NULL;
 
 	if (!table)
 		return -1;
@@ -45,7 +46,11 @@ int lent_init(void)
 	dtype_type = (PyTypeObject *)PyObject_GetAttrString((PyObject *)Py_TYPE(core.dtypes[0]),
 							    "__base__");
 	fields_name = PyUnicode_InternFromString("_fields");
-	return dtype_type && fields_name ? 0 : -1;
+	text = PyObject_CallFunction((PyObject *)dtype_type, "s", "U");
+	if (text)
+		text_type = Py_TYPE(text); /* NumPy keeps it */
+	Py_XDECREF(text);
+	return text && fields_name ? 0 : -1;
 }
 
 /* ---- Out ---- */
@@ -206,6 +211,28 @@ bool lent_numbers(PyObject *o)
 	return true;
 }
 
+/* Of one of the interpreter's own types, which hold no array by another name: a function, a range,
+ * an iterator? */
+static bool is_builtin(PyObject *o)
+{
+	PyTypeObject *type = Py_TYPE(o);
+
+	return !(PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) && !PyDict_Check(o) &&
+	       !PyList_Check(o) && !PyTuple_Check(o) && !nd_check(o);
+}
+
+/* Is there nothing in it that NumPy would see otherwise? */
+static bool is_plain_row(PyObject *o)
+{
+	bool tuple = PyTuple_CheckExact(o);
+	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
+
+	for (Py_ssize_t k = 0; k < n; k++)
+		if (!is_plain(tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k)))
+			return false;
+	return true;
+}
+
 /* A list or tuple; another one where it holds something of ours. */
 static PyObject *sequence(struct lent *l, PyObject *o, int depth)
 {
@@ -213,7 +240,7 @@ static PyObject *sequence(struct lent *l, PyObject *o, int depth)
 	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_Size(o);
 	PyObject *made = NULL;
 
-	if (lent_numbers(o))
+	if (is_plain_row(o))
 		return Py_NewRef(o);
 	made = tuple ? PyTuple_New(n) : PyList_New(n);
 	for (Py_ssize_t k = 0; made && k < n; k++) {
@@ -242,7 +269,9 @@ PyObject *lent_view(struct lent *l, PyObject *o, int depth)
 		return !nd(o)->h || nd(o)->flags & ND_SCALAR ? number(o) : lend(l, o, l->open);
 	if (PyTuple_CheckExact(o) || PyList_CheckExact(o))
 		return depth < LENT_DEPTH ? sequence(l, o, depth) : NULL;
-	return is_plain(o) ? Py_NewRef(o) : NULL;
+	if (is_plain(o) || (l->any && is_builtin(o)))
+		return Py_NewRef(o);
+	return l->any ? Py_XNewRef(native_numpys(o)) : NULL;
 }
 
 PyObject *lent_writable(struct lent *l, PyObject *o)
@@ -341,8 +370,16 @@ void lent_end(struct lent *l)
 
 /* ---- In ---- */
 
+/* Of strings, which braze has not? */
+static bool is_text(PyObject *descr)
+{
+	return Py_TYPE(descr) == text_type;
+}
+
 static int dtype_of(PyObject *descr)
 {
+	if (is_text(descr))
+		return -1;
 	if (descr == core.dtypes[BRAZE_FLOAT64])
 		return BRAZE_FLOAT64;
 	for (int d = 0; d < N_DTYPES; d++)
@@ -418,6 +455,14 @@ static PyObject *small_taken(const struct np_array *a, int d)
 	return type_new(h, 0);
 }
 
+/* Without elements it tells NumPy's strides of one axis, which are none of a new array. */
+static PyObject *with_strides(PyObject *o, const struct np_array *a)
+{
+	if (o && nd_check(o) && a->nd == 1 && !a->dims[0] && a->strides[0])
+		nd(o)->flags |= ND_COUNTED;
+	return o;
+}
+
 static PyObject *array_taken(PyObject *made)
 {
 	const struct np_array *a = np(made);
@@ -428,7 +473,9 @@ static PyObject *array_taken(PyObject *made)
 	braze_error err = {0};
 
 	if (small || PyErr_Occurred())
-		return small;
+		return with_strides(small, a);
+	if (is_text(a->descr)) /* NumPy's array it stays */
+		return Py_NewRef(made);
 	if (d < 0 || a->nd > BRAZE_MAX_NDIM || !owns(made))
 		return PyObject_CallFunctionObjArgs(core.result, made, NULL);
 	if (!(a->flags & NP_C_CONTIGUOUS))
@@ -445,7 +492,7 @@ static PyObject *array_taken(PyObject *made)
 		wait_raise(&err);
 		return NULL;
 	}
-	return type_new(h, 0);
+	return with_strides(type_new(h, 0), a);
 }
 
 static PyObject *sequence_taken(PyObject *made)

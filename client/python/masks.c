@@ -150,22 +150,55 @@ static void places(int64_t *to, const uint8_t *mask, int64_t n)
 	}
 }
 
+/* Of numbers of 64 bits; false: not of this type. */
+static bool number_places(PyObject **out, braze_array *h, const char *from)
+{
+	int64_t n = 0, size = braze_size(h);
+	int dtype = braze_dtype_of(h);
+	/* Only a zero has no bit but its sign. */
+	uint64_t bits = dtype == BRAZE_FLOAT64 ? ~(UINT64_C(1) << 63) : ~UINT64_C(0), v = 0;
+	braze_array *made = NULL;
+	void *room = NULL;
+	int64_t *to = NULL;
+
+	if (dtype != BRAZE_FLOAT64 && dtype != BRAZE_INT64 && dtype != BRAZE_UINT64)
+		return false;
+	for (int64_t k = 0; k < size; k++) {
+		memcpy(&v, from + 8 * k, sizeof v);
+		n += (v & bits) != 0;
+	}
+	if (!braze_near_made(&made, &room, braze_session_of(h), BRAZE_INT64, 1, &n))
+		return false;
+	to = room;
+	for (int64_t k = 0; n && k < size; k++) {
+		memcpy(&v, from + 8 * k, sizeof v);
+		*to = k; /* there is room for one more */
+		to += (v & bits) != 0;
+	}
+	*out = type_new(made, n ? 0 : ND_COUNTED);
+	return true;
+}
+
 /* Of few elements at hand: an array of them, alone or in a tuple. */
 static PyObject *few_places(PyObject *mask)
 {
 	braze_array *h = in_order(mask), *made = NULL;
 	const uint8_t *from = NULL;
+	PyObject *out = NULL;
 	void *to = NULL;
 	int64_t n = 0;
 
-	if (!h || braze_dtype_of(h) != BRAZE_BOOL || braze_ndim(h) != 1 ||
-	    braze_size(h) >= MASKS_FEW || !(from = wait_at_hand(h)))
+	if (!h || braze_ndim(h) != 1 || braze_size(h) >= MASKS_FEW || !(from = wait_at_hand(h)))
+		return NULL;
+	if (number_places(&out, h, (const char *)from))
+		return out;
+	if (braze_dtype_of(h) != BRAZE_BOOL)
 		return NULL;
 	n = braze_count_true(from, braze_size(h));
 	if (!braze_near_made(&made, &to, braze_session_of(h), BRAZE_INT64, 1, &n))
 		return NULL;
 	places(to, from, n ? braze_size(h) : 0);
-	return type_new(made, 0);
+	return type_new(made, n ? 0 : ND_COUNTED);
 }
 
 bool fast_nonzero(PyObject **out, const struct fast *f, const struct call *c)

@@ -318,7 +318,8 @@ static PyObject *reshape(PyObject *mod, PyObject *args)
 	if (n < 0)
 		return NULL;
 	rc = braze_reshape(&out, h, n, shape, &err);
-	return wrap(rc, &out, &err, !rc && braze_same_buffer(out, h) ? a : NULL);
+	return !rc && braze_same_buffer(out, h) ? type_reshaped(out, a)
+						: wrap(rc, &out, &err, NULL);
 }
 
 /* join(list of arrays, axis, dtype or None, along a new axis) */
@@ -363,6 +364,18 @@ static PyObject *broadcast_to(PyObject *mod, PyObject *args)
 	return marked(wrap(braze_broadcast_to(&out, h, n, shape, &err), &out, &err, a));
 }
 
+/* Strides that were given are told, of elements or none. */
+static PyObject *counted(PyObject *r, int n, const int64_t *strides)
+{
+	bool any = false;
+
+	for (int k = 0; k < n; k++)
+		any |= strides[k] != 0;
+	if (r && any && nd(r)->h && !braze_size(nd(r)->h))
+		nd(r)->flags |= ND_COUNTED;
+	return r;
+}
+
 /* view(a, dtype, shape, strides, delta): delta in bytes from a's first element. */
 static PyObject *view(PyObject *mod, PyObject *args)
 {
@@ -384,9 +397,10 @@ static PyObject *view(PyObject *mod, PyObject *args)
 			PyErr_SetString(PyExc_ValueError, "shape and strides differ in length");
 		return NULL;
 	}
-	return marked(
-		wrap(braze_view(&out, h, dtype, n, shape, strides, braze_offset(h) + delta, &err),
-		     &out, &err, a));
+	return counted(marked(wrap(braze_view(&out, h, dtype, n, shape, strides,
+					      braze_offset(h) + delta, &err),
+				   &out, &err, a)),
+		       n, strides);
 }
 
 static PyObject *value(PyObject *mod, PyObject *a)
@@ -734,10 +748,10 @@ static void find_ops(void)
 static int add_functions(PyObject *m)
 {
 	PyMethodDef *const table[] = {
-		adapted_methods, gather_methods, layout_methods, foreign_methods, scalar_methods,
-		watch_methods,	 ufunc_methods,	 kernel_methods, about_methods,	  publish_methods,
-		profile_methods, arrow_methods,	 dlpack_methods, fourier_methods, factors_methods,
-		brain_methods,	 sparse_methods,
+		adapted_methods, gather_methods,  layout_methods, foreign_methods, scalar_methods,
+		parts_methods,	 watch_methods,	  ufunc_methods,  kernel_methods,  about_methods,
+		publish_methods, profile_methods, arrow_methods,  dlpack_methods,  fourier_methods,
+		factors_methods, brain_methods,	  sparse_methods,
 	};
 
 	for (size_t k = 0; k < sizeof table / sizeof table[0]; k++)

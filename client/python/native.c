@@ -141,10 +141,11 @@ int fast_dims(int64_t *dims, PyObject *o)
 
 /* ---- Functions ---- */
 
-/* A list or tuple that fn, which knows arrays, has left: by NumPy, where it has the row. */
+/* A list or number that fn, which knows arrays, has left: by NumPy, where it has the row. */
 static bool call_lists(PyObject **out, const struct fast *f, const struct call *c)
 {
-	return f->numpys && call_of_list(c) && f->numpys->fn(out, f->numpys, c);
+	return f->numpys && (call_of_list(c) || call_of_number(c)) &&
+	       f->numpys->fn(out, f->numpys, c);
 }
 
 /* Selections among the arguments become arrays, unless a whole one is reduced: then its own method
@@ -215,6 +216,16 @@ static PyObject *native_get(PyObject *o, PyObject *of, PyObject *type)
 	made->function = Py_NewRef(o);
 	made->self = Py_NewRef(of);
 	return (PyObject *)made;
+}
+
+PyObject *native_numpys(PyObject *o)
+{
+	bool ours = Py_TYPE(o) == native_type || Py_TYPE(o) == descriptor_type;
+	const struct fast *f = ours ? ((struct native *)o)->fast : NULL;
+
+	if (f && f->numpys)
+		f = f->numpys;
+	return f ? numpys_theirs(f) : NULL;
 }
 
 static int native_traverse(PyObject *o, visitproc visit, void *arg)

@@ -40,6 +40,17 @@ static inline bool call_of_list(const struct call *c)
 	return c->n && (PyTuple_CheckExact(c->args[0]) || PyList_CheckExact(c->args[0]));
 }
 
+/* Is it one of Python's or NumPy's numbers that need not be waited for, or a text? */
+static inline bool call_of_number(const struct call *c)
+{
+	PyObject *o = c->n ? c->args[0] : NULL;
+
+	return o && (nd_check(o) ? !nd(o)->h
+				 : PyFloat_CheckExact(o) || PyLong_CheckExact(o) ||
+					   PyUnicode_CheckExact(o) || PyBool_Check(o) ||
+					   PyComplex_CheckExact(o));
+}
+
 struct fast;
 /* True: answered, *out is the result or NULL with an exception set.  False: it is
  * Python's call; nothing was done that counts. */
@@ -114,6 +125,8 @@ void numpys_left(const struct fast *f);
 /* The row of this very function of NumPy's; NULL: none. */
 const struct fast *numpys_of(PyObject *theirs);
 /* native.c */
+/* NumPy's function for one of ours with a path in C, borrowed; NULL: it is none of those. */
+PyObject *native_numpys(PyObject *o);
 int native_init(PyObject *module);
 /* ufunc.c */
 int ufunc_init(PyObject *module);

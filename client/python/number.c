@@ -192,6 +192,8 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	PyObject *args[2] = {a, b}, *r = NULL;
 
+	if (arith_compare(&r, a, b, how))
+		return r;
 	if (!arith_binary(&r, k[how], a, b) && !arith_ordered(&r, a, b, how))
 		r = both_arrays(a, b) ? binary_arrays(k[how], a, b)
 				      : binary_converted(k[how], a, b);
@@ -404,6 +406,9 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *value = NULL;
 	double e = 0;
+
+	if (number_exponents(b))
+		return binary(N_POWER, a, b);
 
 	if (nd_check(a) && !(nd(a)->flags & ND_SCALAR) && !type_ndim(b) && !strong_is_plain()) {
 		value = PyNumber_Float(b);
@@ -672,8 +677,11 @@ static PyObject *as_float(PyObject *a)
 
 static PyObject *as_int(PyObject *a)
 {
-	PyObject *v = as_one(a), *r = NULL;
+	PyObject *v = NULL, *r = NULL;
 
+	if (scalar_whole(&r, a))
+		return r;
+	v = as_one(a);
 	if (v && PyComplex_CheckExact(v))
 		r = number_fallback("int", &a, 1);
 	else if (v)
@@ -688,6 +696,8 @@ static int as_bool(PyObject *a)
 	PyObject *v = NULL;
 	int r = -1;
 
+	if (!nd(a)->h && nd(a)->now.dtype <= BRAZE_UINT64)
+		return nd(a)->now.bits[0] != 0;
 	if (size != 1) {
 		PyErr_SetString(PyExc_ValueError,
 				size ? "The truth value of an array with more than one element is "

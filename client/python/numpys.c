@@ -29,6 +29,8 @@ enum how {
 	LINES,
 	NORMS,
 	PICKS,
+	TERMS,
+	GIVEN,
 	DRAWS,
 	SHUFFLES,
 	WRITES,
@@ -72,7 +74,6 @@ static struct byname rows;
 _Static_assert(2 * ROWS <= BYNAME_ROOM, "rows of numpys.def");
 
 static PyObject *numpy, *out_name, *inner_name;
-static uint64_t keys_read, keys_written; /* a[key] by arrays, as calls above */
 
 /* ---- One call ---- */
 
@@ -89,12 +90,7 @@ static void forget(struct request *r)
 		Py_CLEAR(r->room[1 + k]);
 }
 
-static bool is_array(PyObject *o)
-{
-	return nd_check(o) && nd(o)->h && !(nd(o)->flags & ND_SCALAR);
-}
-
-static bool at_hand(PyObject *o)
+bool numpys_at_hand(PyObject *o)
 {
 	if (nd_check(o))
 		return !nd(o)->h || (!(nd(o)->flags & ND_SCALAR) && braze_is_near(nd(o)->h));
@@ -105,7 +101,7 @@ static bool at_hand(PyObject *o)
 		for (Py_ssize_t k = 0; k < n; k++) {
 			PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
 
-			if (nd_check(x) && !at_hand(x))
+			if (nd_check(x) && !numpys_at_hand(x))
 				return false;
 		}
 	}
@@ -123,18 +119,18 @@ static bool all_at_hand(const struct numpys *f, const struct call *c)
 {
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
 
-	if (!c->n || !(searches(f) || is_array(c->args[0]) || PyTuple_CheckExact(c->args[0]) ||
+	if (!c->n || !(searches(f) || numpys_array(c->args[0]) || PyTuple_CheckExact(c->args[0]) ||
 		       PyList_CheckExact(c->args[0])))
 		return false;
 	for (Py_ssize_t k = 0; k < all; k++)
-		if (!at_hand(c->args[k]))
+		if (!numpys_at_hand(c->args[k]))
 			return false;
 	return true;
 }
 
 static bool has_native(const struct numpys *f)
 {
-	return f->how >= AT_HAND && f->how <= PICKS;
+	return f->how >= AT_HAND && f->how <= TERMS;
 }
 
 /* The arrays' elements, added up, and the first one's handle. */
@@ -144,14 +140,14 @@ static int64_t elements(braze_array **first, PyObject *o)
 	Py_ssize_t n = tuple ? PyTuple_Size(o) : PyList_CheckExact(o) ? PyList_Size(o) : 0;
 	int64_t sum = 0;
 
-	if (is_array(o)) {
+	if (numpys_array(o)) {
 		*first = *first ? *first : nd(o)->h;
 		return braze_size(nd(o)->h);
 	}
 	for (Py_ssize_t k = 0; k < n; k++) {
 		PyObject *x = tuple ? PyTuple_GetItem(o, k) : PyList_GetItem(o, k);
 
-		sum += is_array(x) ? elements(first, x) : 0;
+		sum += numpys_array(x) ? elements(first, x) : 0;
 	}
 	return sum;
 }
@@ -212,7 +208,7 @@ static bool is_done_there(const struct numpys *f, const struct call *c)
 	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
 	int there = 0;
 
-	if (all && is_array(c->args[0]))
+	if (all && numpys_array(c->args[0]))
 		there = f->how == FOURIER ? fourier_there() : factors_there();
 
 	if (there < 0)
@@ -223,9 +219,37 @@ static bool is_done_there(const struct numpys *f, const struct call *c)
 /* One sample of each variable, or none. */
 static bool is_single(PyObject *o)
 {
-	int n = is_array(o) ? braze_ndim(nd(o)->h) : 0;
+	int n = numpys_array(o) ? braze_ndim(nd(o)->h) : 0;
 
 	return n && braze_shape(nd(o)->h)[n - 1] <= 1;
+}
+
+/* Of a number or a text, and of nothing of ours that is an array: NumPy's answer is all there is.
+ */
+static bool is_of_numbers(const struct numpys *f, const struct call *c)
+{
+	Py_ssize_t all = c->n + (c->names ? PyTuple_Size(c->names) : 0);
+
+	if (!has_native(f) || f->how == REPEATS || f->how == TERMS || !call_of_number(c))
+		return false;
+	for (Py_ssize_t k = 1; k < all; k++)
+		if (nd_check(c->args[k]) && nd(c->args[k])->h)
+			return false;
+	return true;
+}
+
+#define TERMS_MOST 256 /* elements of each */
+
+/* einsum(text, arrays): few terms, all of them at hand. */
+static bool are_few_terms(const struct call *c)
+{
+	if (c->n < 2 || c->names || !PyUnicode_CheckExact(c->args[0]))
+		return false;
+	for (Py_ssize_t k = 1; k < c->n; k++)
+		if (!numpys_array(c->args[k]) || braze_size(nd(c->args[k])->h) > TERMS_MOST ||
+		    !braze_is_near(nd(c->args[k])->h))
+			return false;
+	return c->n <= 3;
 }
 
 /* Is the call NumPy's, or has braze an operation that does better? */
@@ -234,11 +258,15 @@ static bool is_numpys(const struct numpys *f, const struct call *c)
 	if (f->how == FOURIER || f->how == FACTORS)
 		return !is_done_there(f, c);
 	if (f->how == PUTS)
-		return all_at_hand(f, c) && is_array(c->args[0]) &&
+		return all_at_hand(f, c) && numpys_array(c->args[0]) &&
 		       braze_is_ours(nd(c->args[0])->h) &&
 		       braze_size(nd(c->args[0])->h) < MASKS_FEW;
+	if (is_of_numbers(f, c))
+		return true;
 	if (f->how == LISTS && !call_of_list(c))
 		return false;
+	if (f->how == TERMS)
+		return are_few_terms(c);
 	if (f->how == SINGLES)
 		return all_at_hand(f, c) && is_single(c->args[0]);
 	return !has_native(f) || (all_at_hand(f, c) && is_small(f, c));
@@ -273,6 +301,7 @@ static bool prepare(struct request *r, const struct numpys *f, const struct call
 		return false;
 	lent_begin(&r->lent);
 	r->lent.open = f->open;
+	r->lent.any = f->how == GIVEN;
 	r->n = c->n;
 	for (r->all = 0; r->all < all; r->all++) {
 		PyObject *o = c->args[r->all], *given = NULL;
@@ -319,9 +348,9 @@ static PyObject *callee(const struct numpys *f, const struct call *c)
 {
 	PyObject *o = c->n ? c->args[0] : Py_None;
 
-	if (f->method && is_array(o))
+	if (f->method && numpys_array(o))
 		return f->method;
-	return (is_array(o) && braze_ndim(nd(o)->h)) || PyTuple_CheckExact(o) ||
+	return (numpys_array(o) && braze_ndim(nd(o)->h)) || PyTuple_CheckExact(o) ||
 			       PyList_CheckExact(o)
 		       ? f->inner
 		       : f->theirs;
@@ -433,221 +462,6 @@ static PyObject *call_lent(PyObject *mod, PyObject *const *args, Py_ssize_t n)
 	return out;
 }
 
-/* ---- Keys with arrays and lists in them ---- */
-
-/* Python's integers, which are places: bools would be a mask. */
-static bool is_places(PyObject *list)
-{
-	for (Py_ssize_t k = 0, n = PyList_Size(list); k < n; k++)
-		if (!PyLong_CheckExact(PyList_GetItem(list, k)))
-			return false;
-	return true;
-}
-
-/* Arrays of ours with axes, lists of places, and what stands between them. */
-static bool is_key(PyObject *o)
-{
-	if (PyList_CheckExact(o))
-		return is_places(o);
-	if (nd_check(o))
-		return nd(o)->h && braze_ndim(nd(o)->h) &&
-		       braze_dtype_of(nd(o)->h) < BRAZE_FLOAT16 && braze_is_near(nd(o)->h);
-	return PyLong_CheckExact(o) || PySlice_Check(o) || o == Py_Ellipsis || o == Py_None;
-}
-
-static bool is_plain_key(PyObject *key)
-{
-	if (!PyTuple_CheckExact(key))
-		return (nd_check(key) || PyList_CheckExact(key)) && is_key(key);
-	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
-		if (!is_key(PyTuple_GetItem(key, k)))
-			return false;
-	return true;
-}
-
-/* Of so many elements, which no core's cache holds, a result is quicker used where it is made: by
- * several cores, and by what comes next as part of it. */
-#define PLACES_MANY (1 << 20)
-
-/* About how many elements a[key] has. */
-static double count_picked(PyObject *self, PyObject *key)
-{
-	bool tuple = PyTuple_CheckExact(key);
-	int ndim = braze_ndim(nd(self)->h), axis = 0;
-	double rest = 1, places = 1, n;
-
-	for (Py_ssize_t k = 0; k < (tuple ? PyTuple_Size(key) : 1); k++) {
-		PyObject *o = tuple ? PyTuple_GetItem(key, k) : key;
-
-		n = is_array(o) ? (double)braze_size(nd(o)->h)
-				: (double)(PyList_CheckExact(o) ? PyList_Size(o) : 0);
-		places = n > places ? n : places;
-		if (o == Py_Ellipsis)
-			return (double)braze_size(nd(self)->h);
-		if (PySlice_Check(o) && axis < ndim)
-			rest *= (double)braze_shape(nd(self)->h)[axis];
-		axis += o != Py_None;
-	}
-	for (; axis < ndim; axis++)
-		rest *= (double)braze_shape(nd(self)->h)[axis];
-	return rest * places;
-}
-
-static bool is_mask(PyObject *key)
-{
-	if (!PyTuple_CheckExact(key))
-		return nd_check(key) && type_dtype(key) == BRAZE_BOOL;
-	for (Py_ssize_t k = 0; k < PyTuple_Size(key); k++)
-		if (nd_check(PyTuple_GetItem(key, k)) && is_mask(PyTuple_GetItem(key, k)))
-			return true;
-	return false;
-}
-
-/* Places are an operation of braze's, masks are not. */
-static void count_read(PyObject *key)
-{
-	if (is_mask(key))
-		keys_read++;
-	else
-		braze_count_near(core.session);
-}
-
-/* A mask alone, whose elements must be known before anything can be done with it. */
-static bool is_one_mask(PyObject *key)
-{
-	return is_array(key) && braze_ndim(nd(key)->h) && type_dtype(key) == BRAZE_BOOL;
-}
-
-/* Until what a mask picks of, or puts there, has come; -1 with an exception set. */
-static int mask_known(PyObject *key, PyObject *other)
-{
-	braze_array *both[2] = {nd(key)->h, is_array(other) ? nd(other)->h : nd(key)->h};
-
-	return wait_for(both, 1 + (both[0] != both[1]));
-}
-
-static PyObject *get_lent(PyObject *self, PyObject *key)
-{
-	PyObject *a = NULL, *k = NULL, *made = NULL, *out = NULL;
-	struct lent l;
-
-	lent_begin(&l);
-	a = lent_view(&l, self, 0);
-	k = a ? lent_view(&l, key, 0) : NULL;
-	made = k ? PyObject_GetItem(a, k) : NULL;
-	Py_XDECREF(a);
-	Py_XDECREF(k);
-	lent_back(&l);
-	if (made)
-		out = lent_taken(made);
-	else
-		PyErr_Clear(); /* a wrong place is told as ever */
-	Py_XDECREF(made);
-	lent_end(&l);
-	return out;
-}
-
-/* By a mask, without NumPy: done, or an exception is set.  Else both are there. */
-bool numpys_mask(PyObject **out, PyObject *self, PyObject *key)
-{
-	*out = NULL;
-	if (masks_get(out, self, key)) { /* few, all of them at hand */
-		count_read(key);
-		return true;
-	}
-	return PyErr_Occurred() || masks_select(out, self, key) || mask_known(key, self);
-}
-
-/* By places: is all there, and little enough? */
-static bool is_read_at_hand(PyObject *self, PyObject *key)
-{
-	return at_hand(self) && is_plain_key(key) && count_picked(self, key) < PLACES_MANY;
-}
-
-bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key)
-{
-	bool mask = is_one_mask(key);
-
-	*out = NULL;
-	if (core.locked || !is_array(self) || (!mask && !is_read_at_hand(self, key)))
-		return false;
-	if (mask && (selection_make(out, self, key) || numpys_mask(out, self, key)))
-		return true;
-	if (mask && masks_get(out, self, key)) {
-		count_read(key);
-		return true;
-	}
-	if (mask && PyErr_Occurred()) /* what was asked for is told */
-		return true;
-	PyErr_Clear();
-	*out = get_lent(self, key);
-	if (*out)
-		count_read(key);
-	return *out || PyErr_Occurred();
-}
-
-/* Values for the elements that a mask chooses: there is no lazy form of that. */
-static bool has_many(PyObject *value)
-{
-	if (nd_check(value))
-		return is_array(value) && braze_ndim(nd(value)->h);
-	return PyList_CheckExact(value) || PyTuple_CheckExact(value) ||
-	       (PyObject *)Py_TYPE(value) == core.np_ndarray;
-}
-
-static bool set_lent(int *rc, PyObject *self, PyObject *key, PyObject *value)
-{
-	PyObject *a = NULL, *k = NULL, *v = NULL;
-	bool ready = false;
-	struct lent l;
-
-	lent_begin(&l);
-	a = lent_writable(&l, self);
-	k = a ? lent_view(&l, key, 0) : NULL;
-	v = k ? lent_view(&l, value, 0) : NULL;
-	ready = v != NULL;
-	if (ready)
-		*rc = PyObject_SetItem(a, k, v);
-	Py_XDECREF(a);
-	Py_XDECREF(k);
-	Py_XDECREF(v);
-	lent_back(&l);
-	lent_end(&l);
-	return ready;
-}
-
-/* Is all there, and may self be written at once? */
-static bool is_write_at_hand(PyObject *self, PyObject *key, PyObject *value)
-{
-	return at_hand(self) && braze_is_ours(nd(self)->h) && is_plain_key(key) && at_hand(value);
-}
-
-bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value)
-{
-	bool mask = is_one_mask(key), many = mask && has_many(value), ready = false;
-
-	*rc = -1;
-	if (core.locked || !is_array(self))
-		return false;
-	ready = is_write_at_hand(self, key, value);
-	if (mask && !many && !ready)
-		return false;
-	if (many && mask_known(key, value))
-		return true;
-	/* Without NumPy; what a mask is written by must be there. */
-	if (mask ? masks_set(self, key, value) : scatter_set(self, key, value)) {
-		braze_count_near(core.session);
-		*rc = 0;
-		return true;
-	}
-	if (PyErr_Occurred())
-		return true;
-	if (!(many || ready) || !set_lent(rc, self, key, value))
-		return PyErr_Occurred() != NULL;
-	keys_written++;
-	return true;
-}
-
 /* ---- The table ---- */
 
 /* "linalg.inv" of numpy; a generator's methods are those of its class. */
@@ -704,6 +518,8 @@ const struct fast *numpys_find(const char *name)
 
 PyObject *numpys_theirs(const struct fast *f)
 {
+	if (f->fn != call_numpy)
+		return NULL;
 	return ((const struct numpys *)(const void *)f)->theirs;
 }
 

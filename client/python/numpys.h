@@ -11,7 +11,8 @@
 /* What one call was lent. */
 struct lent {
 	int n;
-	bool open;		/* the callee copies what may not be written, but writes nothing */
+	bool open; /* the callee copies what may not be written, but writes nothing */
+	bool any;  /* it takes what the interpreter's types are, and may call the program */
 	struct host_block lock; /* of the array that is written */
 	struct lent_one {
 		PyObject *view, *of; /* NumPy's array, owned; ours, borrowed */
@@ -23,7 +24,7 @@ struct lent {
 static inline void lent_begin(struct lent *l)
 {
 	l->n = 0;
-	l->open = false;
+	l->open = l->any = false;
 	l->lock.locks = 0;
 }
 /* o as NumPy is to see it; NULL without an exception: it is not plain. */
@@ -43,6 +44,16 @@ void lent_end(struct lent *l);
 /* What NumPy made as ours: a new reference. */
 PyObject *lent_taken(PyObject *made);
 int lent_init(void);
+
+/* numpys.c */
+/* Is it an array of ours, no scalar? */
+static inline bool numpys_array(PyObject *o)
+{
+	return nd_check(o) && nd(o)->h && !(nd(o)->flags & ND_SCALAR);
+}
+/* Is it there, if it is ours, and so what it holds? */
+bool numpys_at_hand(PyObject *o);
+extern uint64_t keys_read, keys_written; /* a[key] by arrays, left to NumPy */
 
 /* keys.c: of few elements, counted: true when out is set, or rc; false: others know. */
 static inline bool keys_are(PyObject *key)
@@ -76,7 +87,8 @@ bool target_get(PyObject **out, PyObject *self, PyObject *key);
 bool target_take(PyObject **out, PyObject *self, PyObject *places, PyObject *along);
 int target_init(void);
 
-/* a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc set. */
+/* numpys_keys.c: a[key] and a[key] = value by NumPy, where all are at hand: true, with out or rc
+ * set. */
 bool numpys_getitem(PyObject **out, PyObject *self, PyObject *key);
 bool numpys_setitem(int *rc, PyObject *self, PyObject *key, PyObject *value);
 

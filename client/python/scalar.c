@@ -6,6 +6,8 @@
  * there a scalar answers with the kind of number that NumPy's scalar is. */
 #include "core.h"
 
+#include <string.h>
+
 static PyObject *kinds[N_DTYPES]; /* what scalars of each type say they are */
 
 static bool is_scalar(PyObject *o)
@@ -27,7 +29,46 @@ static PyObject *set_kinds(PyObject *mod, PyObject *classes)
 	Py_RETURN_NONE;
 }
 
+static PyObject *texts[2]; /* what Python makes of an array: repr, str */
+
+/* A scalar's text is NumPy's scalar's. */
+static PyObject *text_of(PyObject *self, int which)
+{
+	PyObject *x = NULL, *r = NULL;
+	uint64_t bits[2];
+	int dtype = -1;
+
+	if (!is_scalar(self))
+		return PyObject_CallFunctionObjArgs(texts[which], self, NULL);
+	x = convert_value(self, &dtype, bits) ? NULL : convert_npscalar(dtype, bits);
+	if (x)
+		r = which ? PyObject_Str(x) : PyObject_Repr(x);
+	Py_XDECREF(x);
+	return r;
+}
+
+PyObject *scalar_repr(PyObject *self)
+{
+	return text_of(self, 0);
+}
+
+PyObject *scalar_str(PyObject *self)
+{
+	return text_of(self, 1);
+}
+
+/* texts_by(repr, str): of arrays. */
+static PyObject *texts_by(PyObject *mod, PyObject *args)
+{
+	if (!PyArg_ParseTuple(args, "OO", &texts[0], &texts[1]))
+		return NULL;
+	Py_INCREF(texts[0]);
+	Py_INCREF(texts[1]);
+	Py_RETURN_NONE;
+}
+
 PyMethodDef scalar_methods[] = {
+	{"texts_by", texts_by, METH_VARARGS, NULL},
 	{"scalar_kinds", set_kinds, METH_O, NULL},
 	{NULL, NULL, 0, NULL},
 };
@@ -87,6 +128,17 @@ static PyObject *number_of(PyObject *self)
 	int dtype = -1;
 
 	return convert_value(self, &dtype, bits) ? NULL : convert_number(dtype, bits);
+}
+
+bool scalar_whole(PyObject **out, PyObject *a)
+{
+	double d = 0;
+
+	if (nd(a)->h || nd(a)->now.dtype != BRAZE_FLOAT64)
+		return false;
+	memcpy(&d, nd(a)->now.bits, sizeof d);
+	*out = PyLong_FromDouble(d);
+	return true;
 }
 
 static bool is_nan(PyObject *x)

@@ -54,6 +54,28 @@ static braze_array *apart(braze_array *h)
 	return err.code ? NULL : copy;
 }
 
+/* What a view without elements tells of its strides: zeros, as an array that was made without, or
+ * those that it has of one with elements. */
+static int counts(braze_array *h, PyObject *of)
+{
+	bool none = nd(of)->h && !braze_size(nd(of)->h);
+
+	return braze_size(h) ? 0 : none ? nd(of)->flags & ND_COUNTED : ND_COUNTED;
+}
+
+PyObject *type_reshaped(braze_array *h, PyObject *base)
+{
+	braze_array *of = nd(base)->h;
+	bool same =
+		of && braze_ndim(of) == braze_ndim(h) &&
+		!memcmp(braze_shape(of), braze_shape(h), (size_t)braze_ndim(h) * sizeof(int64_t));
+	PyObject *self = type_view(h, base);
+
+	if (self && !same && !(nd(self)->flags & ND_SCALAR) && !braze_size(nd(self)->h))
+		nd(self)->flags |= ND_COUNTED;
+	return self;
+}
+
 PyObject *type_view(braze_array *h, PyObject *base)
 {
 	bool value = nd(base)->flags & ND_SCALAR && braze_size(h) == 1;
@@ -61,7 +83,7 @@ PyObject *type_view(braze_array *h, PyObject *base)
 
 	if (value && !(h = apart(h)))
 		return NULL;
-	self = type_new(h, value ? 0 : nd(base)->flags & ND_OF_VIEWS);
+	self = type_new(h, value ? 0 : (nd(base)->flags & ND_OF_VIEWS) | counts(h, base));
 	if (self && !value) {
 		/* As in NumPy, base is the array that owns the buffer. */
 		if (nd(base)->base)
@@ -81,6 +103,18 @@ PyObject *type_immediate(int dtype, const uint64_t bits[2])
 	nd(self)->flags = ND_SCALAR;
 	nd(self)->now = (braze_scalar){.dtype = dtype, .bits = {bits[0], bits[1]}};
 	return self;
+}
+
+PyObject *type_truth(bool v)
+{
+	static PyObject *kept[2];
+	const uint64_t bits[2] = {v, 0};
+
+	if (kept[v] && !nd(kept[v])->h)
+		return Py_NewRef(kept[v]);
+	Py_XDECREF(kept[v]);
+	kept[v] = type_immediate(BRAZE_BOOL, bits);
+	return Py_XNewRef(kept[v]);
 }
 
 void type_dealloc(PyObject *o)
@@ -240,13 +274,13 @@ static PyObject *get_nbytes(PyObject *self, void *closure)
 	return PyLong_FromLongLong(size_of(self) * itemsize_of(self));
 }
 
-/* Of a new array without elements they are zeros, as NumPy has it; of a view, and of another shape
- * that an array got, they are counted. */
+/* Of a new array without elements, and views of it, they are zeros, as NumPy has it; of a view of
+ * others, and of another shape that an array got, they are counted. */
 static PyObject *get_strides(PyObject *self, void *closure)
 {
 	static const int64_t none[BRAZE_MAX_NDIM];
 	braze_array *h = nd(self)->h;
-	bool counted = nd(self)->base || nd(self)->flags & ND_COUNTED;
+	bool counted = nd(self)->flags & ND_COUNTED;
 
 	if (!h)
 		return PyTuple_New(0);
@@ -291,6 +325,8 @@ static PyGetSetDef getset[] = {
 	{"strides", get_strides, set_layout, "Bytes between neighbours on each axis.",
 	 "_restrided"},
 	{"T", get_transposed, NULL, "View with the axes reversed.", NULL},
+	{"real", parts_get, parts_set, "The real part.", NULL},
+	{"imag", parts_get, parts_set, "The imaginary part.", "imag"},
 	{"base", get_base, NULL, "The array this is a view of, or None.", NULL},
 	{"__class__", scalar_class, NULL, "The type; of a scalar NumPy's.", NULL},
 	{"_is_scalar", get_is_scalar, NULL, "Behaves as a NumPy scalar.", NULL},
@@ -318,7 +354,7 @@ static PyObject *tp_iter(PyObject *self)
 		PyErr_SetString(PyExc_TypeError, "iteration over a 0-d array");
 		return NULL;
 	}
-	return PySeqIter_New(self);
+	return iterate_over(self);
 }
 
 static PyMemberDef members[] = {
@@ -339,6 +375,8 @@ int type_init(PyObject *module)
 		{Py_tp_members, members},
 		{Py_tp_methods, methods},
 		{Py_tp_hash, scalar_hash},
+		{Py_tp_repr, scalar_repr},
+		{Py_tp_str, scalar_str},
 		{Py_tp_new, tp_new},
 		{Py_tp_iter, tp_iter},
 		{Py_tp_richcompare, number_compare},
@@ -367,7 +405,7 @@ int type_init(PyObject *module)
 		slots[n++] = *s;
 	slots[n] = (PyType_Slot){0, NULL};
 	core.type = (PyTypeObject *)PyType_FromSpec(&spec);
-	if (!core.type)
+	if (!core.type || iterate_init())
 		return -1;
 	name = PyUnicode_FromString("braze.numpy");
 	if (!name || PyObject_SetAttrString((PyObject *)core.type, "__module__", name))

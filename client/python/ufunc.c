@@ -49,6 +49,23 @@ static bool is_integer(PyObject *o, bool sign)
 	return sign ? d >= BRAZE_INT8 && d <= BRAZE_INT64 : d <= BRAZE_UINT64;
 }
 
+#define EXPONENTS 65536 /* that are looked at: of more NumPy's function is as good */
+
+bool number_exponents(PyObject *b)
+{
+	braze_array *h = nd_check(b) && !core.locked ? nd(b)->h : NULL;
+	const int64_t *e = NULL;
+
+	if (!h || braze_dtype_of(h) != BRAZE_INT64 || !braze_ndim(h) || !braze_is_contiguous(h) ||
+	    braze_size(h) > EXPONENTS || !braze_is_near(h) || !(e = wait_at_hand(h)) ||
+	    (uintptr_t)e % sizeof *e)
+		return false;
+	for (int64_t k = 0, n = braze_size(h); k < n; k++)
+		if (e[k] < 0)
+			return false;
+	return true;
+}
+
 /* Integers to signed integer powers: only the values tell the error. */
 static bool power_is_plain(PyObject *const *args)
 {
@@ -59,7 +76,7 @@ static bool power_is_plain(PyObject *const *args)
 		    !PyLong_CheckExact(args[k]))
 			return false;
 	return !is_integer(args[0], false) || !is_integer(args[1], true) ||
-	       (fast_int(&e, args[1]) && e >= 0);
+	       (fast_int(&e, args[1]) && e >= 0) || number_exponents(args[1]);
 }
 
 /* NumPy's ufunc of numbers: its scalar is a value of ours. */
@@ -323,7 +340,8 @@ static PyObject *generally(PyObject *o, PyObject *const *args, Py_ssize_t n, PyO
 /* One that only NumPy computes. */
 static bool called_there(PyObject **r, const struct ufunc *self, const struct call *c)
 {
-	return self->row && c->n && fast_array(c->args[0]) && self->row->fn(r, self->row, c);
+	return self->row && c->n && (fast_array(c->args[0]) || call_of_number(c)) &&
+	       self->row->fn(r, self->row, c);
 }
 
 /* No error so far, and no selection among the operands? */

@@ -12,7 +12,7 @@ from versions import NUMPY
 # Of text, files, dates, settings, indices and other classes: nothing for braze to compute.
 ELSEWHERE = set((
     "apply_along_axis apply_over_axes array2string array_repr array_str asarray_chkfinite asmatrix base_repr binary_repr bmat busday_count "
-    "busday_offset common_type datetime_as_string einsum_path fromfunction fromregex genfromtxt get_include info is_busday isfortran "
+    "busday_offset common_type datetime_as_string einsum_path fromfunction fromiter fromregex genfromtxt get_include info is_busday isfortran "
     "isnat iterable loadtxt piecewise save savetxt savez savez_compressed"
 ).split())
 

@@ -61,7 +61,9 @@ FEW = of("5,; 0,; 3, 2; f,; -1,; 2.5,; 'x',")
 SIZES = of("; 3,; (2, 2),; 0,; -1,; None,; 2.5,; f,; 2, 3; 300,; 3000,; 1, 2, 3; 0.5, 0.5, 3; 5, 0.5, 4")
 CASES = {
     "r_ c_": of("(f, 0.5, p),; f,; (i, [1, 2]),; slice(0, 3),; (slice(0, 1, 5j), f),; ('0,2', v, v),; (m, m),; (f, m),; 'x',; z,; (e, e),; (t, t),; (k, i),; ('-1', m, t),; (f[0], 2),"),
-    "array asarray": of("[f, p],; (f, p),; [m, t],; [f, v],; [],; [[]],; [f, 1],; [[f[0], 1], [2, i[0]]],; [1, 2], 'f4'; [f, p], int; [f, p], 'x'; [i, f],; [i, u],; [True, False],; ['a', 'bc'],; "
+    "array asarray": of("5,; 2.5,; True,; 1j,; 'abc',; b'x',; None,; range(5),; range(5, 0, -2),; range(0),; range(3), float; range(2**62, 2**62 + 3),; range(2**70, 2**70 + 2),; 5, 'f4'; 300, 'u1'; 2.5, int; [1, 2], 'u1'; [300], 'u1'; [-1], 'u8'; "
+                        "[1e39], 'f4'; [2**60 + 1], 'f4'; [1, True], bool; [True, 2],; [True, 2.5],; [True, 1j],; [1, 2], complex; [1j], float; [k[0], 2],; [[[1, 2]], [[3, 4]]],; [[[[1]]]],; [[[[[1]]]]],; [f, f, 1.0],; [m[0], m[1]],; [f[::2], f[::2]],; "
+                        "[f[0], None],; ['a', f],; [], int; [], 'x'; (),; [0.5] * 100,; [f[0]] * 70,; [1] * 70, 'f4'; [i[0], 2**40], 'f4'; [[True, False], [False, 1]],; [float('nan'), -0.0],; '5', int; ['1', '2'], float; [f, p],; (f, p),; [m, t],; [f, v],; [],; [[]],; [f, 1],; [[f[0], 1], [2, i[0]]],; [1, 2], 'f4'; [f, p], int; [f, p], 'x'; [i, f],; [i, u],; [True, False],; ['a', 'bc'],; "
                         "[None, 1],; [1, 2.5, 1j],; [2**70],; [[1], [2, 3]],; [z, z],; [one, one],; [e],; (f[0], 2),; [f, numpy_q[0]],; list(range(100)),; [c, f],; [h, g],; [d, d],; [{}],; [b'x'],; [k, k], object"),
     "atleast_1d atleast_2d": of("[f, p],; [1, 2],; (1.5,),; [],; [f, v],; [[1], [2]], f; [f], 2.5; [['a']],; [m],; [d],; (i, u),; [f[0], 1],"),
     "concatenate hstack vstack stack": of("[f, [1.0]],; ([0], f),; [[1, 2], [3.5, 4]],; [m, t],; [m, v],; [f, i, [1]],; [f, p],; [],; [f, 1],; [f[0], f[1]],; (i, u),; [m, [[1, 2, 3, 4]]],; [[1, 2], f[:2]], 0; [e, []],; "
@@ -119,6 +121,29 @@ CASES = {
     "linalg.qr linalg.cholesky linalg.cond linalg.matrix_rank linalg.tensorinv": SQUARE + of("w,; q * 0,; q, 1"),
     "rad2deg deg2rad fabs spacing bitwise_count": ANY, "float_power gcd lcm ldexp logaddexp2": PAIRS,
     "linalg.solve linalg.lstsq linalg.tensorsolve": of("q, v; q, q; q, m[:3]; m, p; q, p; q * 0, v; q, c[:3]; q,; numpy_q, v; i, j"),
+    "array_equal": PAIRS + of("[1, 2], [1, 2]; [1, 2], (1, 2); 1, 1.0; [f], [f]; 'a', 'a'; p, p[...]; [[1], [2]], [1, 2]; f[0], f[0]; p, [1]"),
+    "can_cast": of("f, 'f4'; int, float; f[0], int; i, 'f8'; 5, int; 'i4', 'i2'; f, 'f4', 'same_kind'; k, u, 'x'; float,; z, 'f8', 'unsafe'"),
+    "clip": of("2.5, 0, 1; f[0], 0, 1; i[0], 1, 2; [1, 2, 3], 2, 3; f, 1, 3; -0.0, 0, 1; 0, -0.0, 0.0; 5, 1, 2; 1.5, 2, 1; True, 0, 2; f[3], 0, 1; 2.5, None, 1; 2.5, 'x', 1; 1, 0.5, 0.75; (1, 5), 0, 3; g[0], 0, 1; "
+               "2.0, 0, float('nan'); 2**60 + 1, 0.5, 1e300; z, 0, 1; 1j, 0, 1; u[0], 1, 2; p[0], p[1], p[2]"),
+    "round": of("2.567, 2; 2.5,; 0.5,; -0.5,; 1.5, 0; f[0], 1; i[0],; i[0], -1; 5, 2; [2.345, 1.5], 1; f, 1; 1e300, 8; float('nan'), 2; float('inf'),; 2.5, None; -0.04, 1; 1e-320, 3; g[0], 1; 'x',; 2.675, 2; z, 1; "
+                "True,; 1j, 2; 2**70,; 1234.5, -2; 0.285, 2, None"),
+    "einsum": of("'i,j->ij', p, v; 'i,j->ij', v, v; 'ij,jk', d[0], d[1].T; 'ij,jk', d[0].T, d[0]; 'ij->j', d[0]; 'ij->', d[1]; 'ii', d[0, :, :3]; 'ii->i', q; 'ij,ij->i', d[0], d[1]; 'ij,kj->ik', d[0], d[1]; 'i,i', i, j; 'i,j', v, v; "
+                 "'j,i', v, v; 'ji,i', d[0], d[0, 0]; 'i,i->i', p, v; 'ij,j->i', d[0], d[0, 1]; 'i->i', f; 'ij->ji', m; '...i,i->...', d, d[0, 0]; 'x', v; 'ij', v; 'i,j->k', v, v; 'kj,ji', d[0], d[1].T; 'i,j->ji', v, v; "
+                 "'ij, jk', d[0], d[1].T; 'i,i->', k, k; 'ij,jk->ki', d[0], d[1].T; 'I,i->Ii', v, v; 'i,j->ij', i, v; 'ii,i->i', q, v; 'i', p[:0]; 'i,j->ij', e, v; 'Ij,ja', d[0], d[1].T"),
+    "zeros_like ones_like": of("[1, 2],; [1.5],; f,; 2.5,; [[1, 2]], 'f4'; 'ab',; f[0],; [f, p],; [],; True,; 1j,; (1, 2), 'x'; m, int; [None],"),
+    "full_like": of("[1, 2], 3; [1.5], 2; f, 2; 2.5, 1; [1, 2], 2.7; [[1, 2]], 1, 'f4'; [1], f; [1, 2],; f[0], 1; [1, 2], [3, 4]; [True], 2"),
+    "polyval": of("[1, 2, 3], 2; [1, 2, 3], f; (1.5, 2), i; f, 2.0; [1], [1, 2]; [], 2; [1, 2], 'x'; p, p; 3, 2; [1, 2], v[0]; 'x', 2; [1j, 2], 2"),
+    "ix_": of("[0, 1], [0, 2]; f, p; [True, False], [1]; [0.5],; [[1]],; [], [1]; i, [1, 2]; 'x',; (0, 1), i; [1], k; 5, 6"),
+    "fromiter": of("range(5), float; range(5), int; (x * 0.5 for x in range(4)), float; [1, 2.5], 'f4'; f, float; f, int; iter([1, 2, 3]), int, 2; range(3), int, 5; map(abs, [-1, 2]), 'f8'; ['a'], int; range(3),; 5, int; "
+                   "(1 / x for x in (1, 0)), float; [f[0], f[1]], float; {1: 2}, int; iter([f[0], 2]), float; range(3), 'x'; zip([1], [2]), int; (x for x in f), float; iter(['a', 'b']), 'U1'"),
+    "fromfunction": of("(lambda i, j: i + j), (3, 3); (lambda i: i * 2.5), (4,); (lambda i, j: 7), (2, 2); max, (3,); (lambda: 1), (); (lambda i: i), 3; len, (2, 3); (lambda i: 1 / 0), (2,); (lambda i: i == 1), (3,); "
+                       "(lambda i: [i, i]), (2,); (lambda i, j: i), (2, 2), f"),
+    "piecewise": of("f, [f < 2, f >= 2], [0, 1]; f, [f < 2], [(lambda x: -x), (lambda x: x * 2)]; p, [p < 1, p >= 1], [(lambda x, y: x + y), 7.5], 2; p, p > 1, [1, 2]; 2.5, [True], [1]; i, [i > 2], [0.5, 1.5]; f, [k, k], [1, 2]; "
+                    "p, [p > 1], [abs]; p, [p > 1], [(lambda x: 1 / 0)]; p, [k], [1, 2, 3]; [1.0, 2.0], [[True, False]], [5]; m, [m > 0.5], [1, -1]; z, [z > 1], [(lambda x: x + 1)]; s, [s > 0.5], [(lambda x: x.sum())]"),
+    "apply_along_axis": of("sum, 0, m; max, 1, m; (lambda r: r[::-1]), 0, m; len, 0, t; (lambda r: r.sum()), -1, d; sum, 5, m; sorted, 1, [[2, 1], [3, 4]]; (lambda r, n: r * n), 0, m, 2; (lambda r: 1 / 0), 0, m; sum, 0, e; "
+                           "(lambda r: r > 1), 0, q; sum, 0, f; 5, 0, f; (lambda r: str(len(r))), 0, m"),
+    "apply_over_axes": of("(lambda a, axis: a.sum(axis)), d, [0, 2]; (lambda a, axis: a.max(axis)), m, 1; (lambda a, axis: a), m, (0, 1); (lambda a, axis: 1 / 0), m, [0]; sum, m, [0]; (lambda a, axis: a.min(axis, keepdims=True)), d, [1]; "
+                          "(lambda a, axis: 5), m, [0]; (lambda a, axis: a.mean(axis)), [[1, 2], [3, 4]], [0]"),
     "linalg.matrix_power": of("q, 2; q, 0; q, -1; q, 2.5; m, 2; q, 5"),
 }
 DRAWN = {

@@ -146,6 +146,8 @@ def _define():
     space["asarray"] = _present("asarray", _creation.public_asarray)
     for name in ("round", "result_type"):
         space[name] = _present(name, space[f"_{name}"])
+    for name in ("array_equal", "can_cast"):
+        space[name] = _present(name, space[name])
     for alias, name in _ALIASES.items():
         space[alias] = space[name]
     for name, theirs in public.items():

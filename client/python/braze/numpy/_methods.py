@@ -323,10 +323,7 @@ def _method(function):
 def attach(functions):
     """Give the extension's type its Python half; functions: NumPy's to braze's."""
     special = {
-        "__repr__": _repr,
-        "__str__": _str,
         "__complex__": _complex,
-        "__round__": _round,
         "__array__": _array,
         "__contains__": _contains,
         "__reduce__": _reduce,
@@ -345,8 +342,6 @@ def attach(functions):
         "__array_namespace__": _namespace,
         "to_device": _to_device,
         "to_numpy": to_numpy,
-        "real": property(_shape.real, _set_real, doc="The real part."),
-        "imag": property(_shape.imag, _set_imag, doc="The imaginary part."),
         "flags": property(_flags.flags, doc="How the array lies in memory."),
         "setflags": _flags.set_flags,
         "flat": property(_flat.flatiter, _flat.set_flat, doc="Iterator over the elements."),
@@ -363,8 +358,12 @@ def attach(functions):
     for function in (astype, copy, reshape, flatten, transpose, fill, clip, tolist, tobytes,
                      item):
         setattr(ndarray, function.__name__, _names.method(function.__name__, function))
+    for name, function in (("__round__", _round), ("view", _views.view)):
+        setattr(ndarray, name, _names.method(name, function))
     ndarray.conj = conj
-    for function in (_views.view, _views.getfield, _views.resize, _views.byteswap):
+    _core.texts_by(_repr, _str)
+    _core.parts_by(_shape.real, _shape.imag, _set_real, _set_imag)
+    for function in (_views.getfield, _views.resize, _views.byteswap):
         setattr(ndarray, function.__name__, function)
     for name in "sum prod mean min max any all argmin argmax".split():
         setattr(ndarray, name, _names.method(name, getattr(_reductions, name)))
