@@ -39,20 +39,28 @@ static bool whole_shape(int64_t *shape, int n, int64_t size)
 	return known == size;
 }
 
+static bool has_unknown(const int64_t *shape, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (shape[k] < 0)
+			return true;
+	return false;
+}
+
 static bool reshaped(PyObject **out, PyObject *a, int64_t *shape, int n)
 {
 	braze_array *h = fast_array(a), *made = NULL;
-	bool unknown = false;
+	bool none = h && !braze_size(h), unknown = none && has_unknown(shape, n);
 	braze_error err;
 
-	for (int k = 0; k < n; k++)
-		unknown |= shape[k] < 0;
 	if (!h || n < 0 || !whole_shape(shape, n, braze_size(h)))
 		return false;
 	if (braze_reshape(&made, h, n, shape, &err))
 		return false;
+	if (!none)
+		return answer(out, 0, &made, a);
 	*out = braze_same_buffer(made, h) ? type_reshaped(made, a) : type_new(made, 0);
-	if (*out && unknown && nd(*out)->h && !braze_size(nd(*out)->h))
+	if (*out && unknown)
 		nd(*out)->flags |= ND_COUNTED; /* as of another shape, even if it is none */
 	return true;
 }

@@ -58,9 +58,9 @@ static braze_array *apart(braze_array *h)
  * those that it has of one with elements. */
 static int counts(braze_array *h, PyObject *of)
 {
-	bool none = nd(of)->h && !braze_size(nd(of)->h);
-
-	return braze_size(h) ? 0 : none ? nd(of)->flags & ND_COUNTED : ND_COUNTED;
+	if (__builtin_expect(braze_size(h) != 0, 1))
+		return 0;
+	return nd(of)->h && !braze_size(nd(of)->h) ? nd(of)->flags & ND_COUNTED : ND_COUNTED;
 }
 
 PyObject *type_reshaped(braze_array *h, PyObject *base)
