@@ -546,3 +546,30 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 		return fast_new(out, 0, &made, 0);
 	return !PyErr_Occurred() && range_array(out, slot[0], slot[1]);
 }
+
+/* Of bytes, which nobody writes: a copy that may not be written, either. */
+bool fast_frombuffer(PyObject **out, const struct fast *f, const struct call *c)
+{
+	PyObject *slot[FAST_ARGS];
+	braze_session *s = NULL;
+	braze_array *made = NULL;
+	int64_t count = -1, offset = 0, n = 0, rest = 0;
+	const char *data = NULL;
+	braze_error err;
+	int dtype = BRAZE_FLOAT64;
+
+	if (!fast_bind(slot, f, c) || !PyBytes_CheckExact(slot[0]) ||
+	    (slot[1] && (dtype = fast_dtype(slot[1])) < 0) ||
+	    (slot[2] && !fast_int(&count, slot[2])) || (slot[3] && !fast_int(&offset, slot[3])))
+		return false;
+	data = PyBytes_AsString(slot[0]);
+	rest = PyBytes_Size(slot[0]) - offset;
+	n = rest / convert_itemsize(dtype);
+	/* What does not fit is told by NumPy; bytes need not be bools. */
+	if (dtype == BRAZE_BOOL || offset < 0 || n <= 0 || count < -1 || count > n || !count ||
+	    (count < 0 && rest % convert_itemsize(dtype)) || !(s = wait_session()))
+		return false;
+	n = count < 0 ? n : count;
+	return fast_new(out, braze_from_data(&made, s, dtype, 1, &n, NULL, data + offset, &err),
+			&made, ND_READONLY);
+}

@@ -39,6 +39,9 @@ class Opened:
         self._memories = []
 
 
+_NONE = Opened((), ())
+
+
 def _flags_of(op_flags, n):
     """The flags of each of n operands."""
     each = [] if op_flags is None else list(op_flags)
@@ -60,6 +63,10 @@ class nditer:
     """numpy.nditer; arrays of braze's that it writes are open until its end."""
 
     def __init__(self, op, flags=None, op_flags=None, *args, **kwargs):
+        if op_flags is None and not args and not kwargs and type(op) is ndarray:  # it is read
+            self._given, self._opened, self._writes = [op], _NONE, False
+            self._it = numpy.nditer(_fallback.to_numpy(op), [] if flags is None else flags)
+            return
         several = isinstance(op, (tuple, list))
         self._given = list(op) if several else [op]
         written = _written(self._given, op_flags)
