@@ -547,13 +547,25 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 	return !PyErr_Occurred() && range_array(out, slot[0], slot[1]);
 }
 
+/* How many elements of the type are taken of so many bytes, or -1: what does not fit is told by
+ * NumPy, and bytes need not be bools. */
+static int64_t taken(int dtype, int64_t bytes, int64_t count)
+{
+	int64_t size = convert_itemsize(dtype), n = bytes / size;
+
+	if (dtype == BRAZE_BOOL || bytes <= 0 || (count < 0 && (count != -1 || bytes % size)) ||
+	    count > n)
+		return -1;
+	return count < 0 ? n : count;
+}
+
 /* Of bytes, which nobody writes: a copy that may not be written, either. */
 bool fast_frombuffer(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
 	braze_session *s = NULL;
 	braze_array *made = NULL;
-	int64_t count = -1, offset = 0, n = 0, rest = 0;
+	int64_t count = -1, offset = 0, n = 0;
 	const char *data = NULL;
 	braze_error err;
 	int dtype = BRAZE_FLOAT64;
@@ -562,14 +574,10 @@ bool fast_frombuffer(PyObject **out, const struct fast *f, const struct call *c)
 	    (slot[1] && (dtype = fast_dtype(slot[1])) < 0) ||
 	    (slot[2] && !fast_int(&count, slot[2])) || (slot[3] && !fast_int(&offset, slot[3])))
 		return false;
-	data = PyBytes_AsString(slot[0]);
-	rest = PyBytes_Size(slot[0]) - offset;
-	n = rest / convert_itemsize(dtype);
-	/* What does not fit is told by NumPy; bytes need not be bools. */
-	if (dtype == BRAZE_BOOL || offset < 0 || n <= 0 || count < -1 || count > n || !count ||
-	    (count < 0 && rest % convert_itemsize(dtype)) || !(s = wait_session()))
+	if (offset < 0 || (n = taken(dtype, PyBytes_Size(slot[0]) - offset, count)) <= 0 ||
+	    !(s = wait_session()))
 		return false;
-	n = count < 0 ? n : count;
-	return fast_new(out, braze_from_data(&made, s, dtype, 1, &n, NULL, data + offset, &err),
-			&made, ND_READONLY);
+	data = PyBytes_AsString(slot[0]) + offset;
+	return fast_new(out, braze_from_data(&made, s, dtype, 1, &n, NULL, data, &err), &made,
+			ND_READONLY);
 }

@@ -152,6 +152,11 @@ def of_round(others):
     return [((*a, *d), {}) for a in some for d in ((), (0,), (1,), (2,), (-1,), (8,), (-8,), (9,), (None,))]
 
 
+def of_bytes(others):
+    data = [b"", b"1234567", bytes(16), bytes(range(24)), bytearray(8), "text"]
+    return [((d, *x), k) for d in data for x in ((), ("i4",), ("u1", 3), ("u1", -1, 2), (None,), ("?",)) for k in ({}, {"offset": 8}, {"count": 0}, {"no": 1})]
+
+
 def of_rounded(others):
     some = [(x,) for x in (A[0], I[0], A, F[0], K[0], Z)]
     some += [(x,) for x in np.array([2.5, -0.5, 1e300, math.nan, math.inf, -0.0, 0.125, 2.675, 1e16])]
@@ -243,7 +248,7 @@ def of_pads(others):
 
 CASES = {of_items: "item", of_squeeze: "squeeze", of_flip: "flip", of_at_least: "atleast_1d atleast_2d", of_reductions: "sum prod min max any all argmin argmax mean", of_reshape: "reshape", of_copies: "ravel flatten copy",
          of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
-         of_products: "dot outer vdot inner", of_diagonals: "diagonal diag trace", of_round: "round", of_rounded: "__round__", of_view: "view", of_new: "zeros ones empty", of_full: "full",
+         of_products: "dot outer vdot inner", of_diagonals: "diagonal diag trace", of_round: "round", of_rounded: "__round__", of_bytes: "frombuffer", of_view: "view", of_new: "zeros ones empty", of_full: "full",
          of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",
          of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack",
          of_plain_stacks: "column_stack dstack block", of_two: "append", of_times: "repeat roll", of_tiles: "tile", of_pads: "pad"}
