@@ -161,6 +161,26 @@ static bool int_divided(int64_t *r, int k, int64_t a, int64_t b)
 	return true;
 }
 
+/* Shifts within the width, and powers that fit. */
+static bool int_raised(int64_t *r, int k, int64_t a, int64_t b)
+{
+	if (b < 0 || b > 63)
+		return false;
+	if (k == N_LEFT_SHIFT) {
+		*r = (int64_t)((uint64_t)a << b);
+	} else if (k == N_RIGHT_SHIFT) {
+		*r = a >> b;
+	} else if (k == N_POWER) {
+		*r = 1;
+		for (int64_t i = 0; i < b; i++)
+			if (__builtin_mul_overflow(*r, a, r))
+				return false;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static bool int_result(int64_t *r, int k, int64_t a, int64_t b)
 {
 	switch (k) {
@@ -183,7 +203,7 @@ static bool int_result(int64_t *r, int k, int64_t a, int64_t b)
 		*r = a ^ b;
 		return true;
 	default:
-		return false;
+		return int_raised(r, k, a, b);
 	}
 }
 
@@ -194,6 +214,16 @@ static PyObject *int_binary(int k, int64_t a, int64_t b)
 	if (k == N_DIVIDE)
 		return b ? float_binary(k, (double)a, (double)b) : NULL;
 	return int_result(&r, k, a, b) ? new_int(BRAZE_INT64, r) : NULL;
+}
+
+/* Two truth values. */
+static PyObject *bool_binary(int k, bool a, bool b)
+{
+	bool r = k == N_AND ? a && b : k == N_OR ? a || b : a != b;
+
+	if (k != N_AND && k != N_OR && k != N_XOR && k != N_EQUAL && k != N_NOT_EQUAL)
+		return NULL;
+	return new_int(BRAZE_BOOL, k == N_EQUAL ? !r : r);
 }
 
 /* NumPy's operators, whose scalars warn and raise. */
@@ -249,6 +279,11 @@ PyObject *number_taken(PyObject *made)
 static bool is_int64(PyObject *o)
 {
 	return is_now(o) && nd(o)->now.dtype == BRAZE_INT64;
+}
+
+static bool is_bool(PyObject *o)
+{
+	return is_now(o) && nd(o)->now.dtype == BRAZE_BOOL;
 }
 
 PyObject *number_given(PyObject *o)
@@ -328,10 +363,15 @@ static PyObject *here(int k, PyObject *a, PyObject *b)
 	PyObject *r = NULL;
 	bool ints = false;
 
-	if (core.watching || !read_number(&x, a) || !read_number(&y, b) ||
-	    (k == N_POWER && (is_int64(a) || is_int64(b))))
+	if (core.watching)
+		return NULL;
+	if (is_bool(a) && is_bool(b))
+		return bool_binary(k, nd(a)->now.bits[0] & 1, nd(b)->now.bits[0] & 1);
+	if (!read_number(&x, a) || !read_number(&y, b))
 		return NULL;
 	ints = x.is_int && y.is_int;
+	if (k == N_POWER && !ints && (is_int64(a) || is_int64(b)))
+		return NULL;
 	r = compared(k, &x, &y, ints);
 	if (r || PyErr_Occurred())
 		return r;
@@ -363,16 +403,51 @@ static bool with_near(PyObject **out, int k, PyObject *a, PyObject *b)
 	return *out || PyErr_Occurred();
 }
 
+/* One operand is a scalar of ours, the other one of NumPy's, which is a number like ours: of the
+ * same type to NumPy's rules. */
+static bool with_given(PyObject **out, int k, PyObject *a, PyObject *b)
+{
+	bool first = nd_check(b), done = true;
+	PyObject *given = first ? a : b, *made = NULL;
+
+	if (nd_check(a) == first || !(nd(first ? b : a)->flags & ND_SCALAR) ||
+	    convert_given_type(given) < 0)
+		return false;
+	*out = NULL;
+	made = convert_given(given);
+	if (made)
+		done = arith_binary(out, k, first ? made : a, first ? b : made);
+	Py_XDECREF(made);
+	return done;
+}
+
 bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
 {
 	if (is_now(a) != is_now(b) && nd_check(a) && nd_check(b))
 		return with_near(out, k, a, b);
 	if (!(is_now(a) && (is_now(b) || is_python(b))) && !(is_now(b) && is_python(a)))
-		return false;
+		return with_given(out, k, a, b);
 	*out = here(k, a, b);
 	if (!*out && !PyErr_Occurred())
 		*out = by_numpy(k, a, b);
 	return true;
+}
+
+#define EXPONENTS_MOST 65536 /* more are not looked at: NumPy does that, too */
+
+bool arith_none_negative(PyObject *b)
+{
+	braze_array *h = nd(b)->h;
+	const char *data = NULL;
+	bool fine = true;
+
+	if (!h || !braze_ndim(h) || !(layout_orders(h) & LAYOUT_C) ||
+	    braze_size(h) > EXPONENTS_MOST || !(data = wait_data(h)))
+		return false;
+	/* The sign is in an element's last byte. */
+	for (int64_t k = 1; k <= braze_size(h) && fine; k++)
+		fine = (signed char)data[k * braze_itemsize(h) - 1] >= 0;
+	return fine;
 }
 
 static PyObject *int_unary(int k, int64_t i)
@@ -393,7 +468,9 @@ bool arith_unary(PyObject **out, int k, PyObject *a)
 
 	if (!is_now(a) || (k != N_NEGATIVE && k != N_POSITIVE && k != N_ABSOLUTE && k != N_INVERT))
 		return false;
-	if (!of_now(&x, &nd(a)->now) || k == N_INVERT || (x.is_int && x.i == INT64_MIN))
+	if (k == N_INVERT && is_bool(a))
+		*out = new_int(BRAZE_BOOL, !(nd(a)->now.bits[0] & 1));
+	else if (!of_now(&x, &nd(a)->now) || k == N_INVERT || (x.is_int && x.i == INT64_MIN))
 		*out = by_numpy(k, a, NULL);
 	else
 		*out = x.is_int ? int_unary(k, x.i) : float_unary(k, x.d);
@@ -601,10 +678,30 @@ static bool by_loop(PyObject **out, int op, int n, PyObject *const *args)
 	return true;
 }
 
+/* The operator of an operation with two operands; N_OPS: it has none, or is not as exact. */
+static int operator_of(int op)
+{
+	for (int k = N_ADD; k <= N_GREATER_EQUAL; k++)
+		if (core.op[k] == op && k != N_POWER)
+			return k;
+	return N_OPS;
+}
+
+/* As the operator has it, which is exact, or rounded once. */
+static bool by_operator(PyObject **out, int op, PyObject *a, PyObject *b)
+{
+	int k = operator_of(op);
+
+	*out = k < N_OPS && (is_now(a) || is_now(b)) ? here(k, a, b) : NULL;
+	return *out || PyErr_Occurred();
+}
+
 bool arith_function(PyObject **out, int op, int n, PyObject *const *args)
 {
 	if (core.watching)
 		return false;
+	if (n == 2 && by_operator(out, op, args[0], args[1]))
+		return true;
 	return (n == 1 && is_exact(out, op, args[0])) || by_loop(out, op, n, args);
 }
 

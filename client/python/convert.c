@@ -225,6 +225,26 @@ static int load_buffer(PyObject *o, int dtype, uint64_t bits[2])
 	return PyErr_Occurred() ? -1 : 0;
 }
 
+int convert_given_type(PyObject *o)
+{
+	PyObject *type = (PyObject *)Py_TYPE(o);
+
+	for (int d = 0; d < N_DTYPES; d++)
+		if (type == core.types[d])
+			return d;
+	return -1;
+}
+
+PyObject *convert_given(PyObject *o)
+{
+	int dtype = convert_given_type(o);
+	uint64_t bits[2] = {0, 0};
+
+	if (dtype < 0)
+		return Py_NewRef(o);
+	return load_buffer(o, dtype, bits) ? NULL : type_immediate(dtype, bits);
+}
+
 int convert_dtype_of(PyObject *o)
 {
 	PyObject *dt = PyObject_GetAttrString(o, "dtype");

@@ -135,6 +135,9 @@ static inline struct ndarray *nd(PyObject *o)
 	return (struct ndarray *)o;
 }
 
+/* flat.c */
+int flat_init(PyObject *module);
+
 /* selection.c */
 int selection_init(PyObject *module);
 /* a[mask] put off: true when out is set, or NULL with an exception; false: it is to be counted. */
@@ -211,6 +214,10 @@ void convert_load(int dtype, const void *src, uint64_t bits[2]);
 void convert_store(int dtype, const uint64_t bits[2], void *dst);
 PyObject *convert_number(int dtype, const uint64_t bits[2]);
 PyObject *convert_npscalar(int dtype, const uint64_t bits[2]);
+/* The type of a scalar of NumPy's, of that very class; -1: it is none, or of a type that braze
+ * lacks. Such a one as a scalar of ours without an array; others as they are. */
+int convert_given_type(PyObject *o);
+PyObject *convert_given(PyObject *o);
 /* 1: converted; 0: not something braze computes with (a subclass of numpy.ndarray is
  * not); -1: exception. */
 int convert_operand(struct operand *out, PyObject *o);
@@ -243,6 +250,8 @@ bool lists_stack(braze_array **out, PyObject *data);
 /* number.c */
 extern PyType_Slot number_slots[];
 PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
+/* ufunc.c: array.__array_ufunc__ */
+PyObject *ufunc_asked(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
 /* Are all exponents of an array there, and none negative, which is an error for integers? (ufunc.c)
  */
@@ -257,6 +266,8 @@ bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
 /* A comparison of two such values of one kind: floats, or integers; false: it is another. */
 bool arith_compare(PyObject **out, PyObject *a, PyObject *b, int how);
 bool arith_unary(PyObject **out, int k, PyObject *a);
+/* Is none of the exponents in an array negative?  They are waited for, as NumPy would. */
+bool arith_none_negative(PyObject *b);
 /* An order of two scalars one of which is complex, waited for: NumPy's operators of scalars
  * look for NaNs in other places than its function does.  False: they are something else. */
 bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how);

@@ -481,6 +481,32 @@ bool fast_identity(PyObject **out, const struct fast *f, const struct call *c)
 
 /* ---- From data ---- */
 
+/* An array whose copy lies as it does. */
+static bool is_copied(PyObject *o, PyObject *dtype)
+{
+	braze_array *h = fast_array(o);
+
+	return h && braze_ndim(h) && fast_absent(dtype) && !nd(o)->flags && !layout_matters(h);
+}
+
+/* Likewise, in another type; what drops an imaginary part warns. */
+static bool is_cast(PyObject *o, PyObject *dtype)
+{
+	int to = fast_absent(dtype) ? -1 : fast_dtype(dtype);
+
+	return to >= 0 && is_copied(o, NULL) && type_dtype(o) != to &&
+	       (type_dtype(o) < BRAZE_COMPLEX64 || to == BRAZE_BOOL || to >= BRAZE_COMPLEX64);
+}
+
+static bool cast_array(PyObject **out, PyObject *o, PyObject *dtype)
+{
+	braze_array *made = NULL;
+	braze_error err;
+
+	return is_cast(o, dtype) &&
+	       fast_new(out, braze_cast(&made, nd(o)->h, fast_dtype(dtype), &err), &made, 0);
+}
+
 bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 {
 	PyObject *slot[FAST_ARGS];
@@ -495,19 +521,13 @@ bool fast_asarray(PyObject **out, const struct fast *f, const struct call *c)
 		return false;
 	if (!nd_check(slot[0]))
 		return fast_array_of(out, f, c);
+	if (cast_array(out, slot[0], slot[1]))
+		return true;
 	if (!(h = fast_array(slot[0])) || nd(slot[0])->flags & ND_SCALAR ||
 	    (!fast_absent(slot[1]) && fast_dtype(slot[1]) != braze_dtype_of(h)))
 		return false;
 	*out = Py_NewRef(slot[0]);
 	return true;
-}
-
-/* An array whose copy lies as it does. */
-static bool is_copied(PyObject *o, PyObject *dtype)
-{
-	braze_array *h = fast_array(o);
-
-	return h && braze_ndim(h) && fast_absent(dtype) && !nd(o)->flags && !layout_matters(h);
 }
 
 /* The integers of a range of Python's. */
@@ -539,7 +559,7 @@ bool fast_array_of(PyObject **out, const struct fast *f, const struct call *c)
 	if (is_copied(slot[0], slot[1]))
 		return fast_new(out, braze_copy(&made, nd(slot[0])->h, &err), &made, 0);
 	if (nd_check(slot[0]))
-		return false;
+		return cast_array(out, slot[0], slot[1]);
 	if (!fast_absent(slot[1]) && (dtype = fast_dtype(slot[1])) < 0)
 		return false;
 	if (lists_array(&made, slot[0], dtype) || (dtype < 0 && lists_stack(&made, slot[0])))

@@ -73,7 +73,55 @@ static PyObject *use_array(PyObject *mod, PyObject *f)
 	Py_RETURN_NONE;
 }
 
+static int holds(PyObject *o);
+
+static int holds_any(PyObject *list)
+{
+	bool tuple = PyTuple_CheckExact(list);
+	int found = 0;
+
+	for (Py_ssize_t k = 0; !found && k < (tuple ? PyTuple_Size(list) : PyList_Size(list)); k++)
+		found = holds(tuple ? PyTuple_GetItem(list, k) : PyList_GetItem(list, k));
+	return found;
+}
+
+static int holds_value(PyObject *dict)
+{
+	PyObject *key = NULL, *value = NULL;
+	Py_ssize_t at = 0;
+	int found = 0;
+
+	while (!found && PyDict_Next(dict, &at, &key, &value))
+		found = holds(value);
+	return found;
+}
+
+/* Is it an array of ours, or is one in it, or in what is in it?  -1: too deep. */
+static int holds(PyObject *o)
+{
+	bool dict = PyDict_CheckExact(o);
+	int found = 0;
+
+	if (nd_check(o))
+		return 1;
+	if (!dict && !PyList_CheckExact(o) && !PyTuple_CheckExact(o))
+		return 0;
+	if (Py_EnterRecursiveCall(" while looking for arrays in a list"))
+		return -1;
+	found = dict ? holds_value(o) : holds_any(o);
+	Py_LeaveRecursiveCall();
+	return found;
+}
+
+static PyObject *holds_array(PyObject *mod, PyObject *o)
+{
+	int found = holds(o);
+
+	return found < 0 ? NULL : PyBool_FromLong(found);
+}
+
 PyMethodDef foreign_methods[] = {
+	{"holds", holds_array, METH_O, NULL},
 	{"use_array", use_array, METH_O, NULL},
 	{NULL, NULL, 0, NULL},
 };

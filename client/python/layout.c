@@ -224,9 +224,110 @@ static PyObject *become(PyObject *mod, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* ---- Parts of complex elements ---- */
+
+/* Of a scalar without an array, each of whose parts has a word. */
+static PyObject *part_now(const braze_scalar *now, int type, int which)
+{
+	const uint64_t bits[2] = {now->bits[which], 0};
+
+	return type_immediate(type, bits);
+}
+
+static PyObject *part_view(PyObject *a, int type, int which)
+{
+	braze_array *h = type_handle(a), *out = NULL;
+	int64_t delta = 0;
+	PyObject *r = NULL;
+	braze_error err;
+
+	if (!h)
+		return NULL;
+	delta = which * (braze_itemsize(h) / 2);
+	err.code = braze_view(&out, h, type, braze_ndim(h), braze_shape(h), braze_strides(h),
+			      braze_offset(h) + delta, &err);
+	if (err.code) {
+		wait_raise(&err);
+		return NULL;
+	}
+	r = type_view(out, a);
+	if (r)
+		nd(r)->flags |= nd(a)->flags & ND_OVERLAP;
+	return r;
+}
+
+static PyObject *part(PyObject *a, int which)
+{
+	static const char *const name[] = {"real", "imag"};
+	int type = 0;
+
+	if (!nd_check(a))
+		return expected();
+	if (type_dtype(a) < BRAZE_COMPLEX64)
+		return Py_NewRef(which ? Py_None : a);
+	type = type_dtype(a) == BRAZE_COMPLEX64 ? BRAZE_FLOAT32 : BRAZE_FLOAT64;
+	if (!nd(a)->h)
+		return part_now(&nd(a)->now, type, which);
+	if (nd(a)->flags & ND_SCALAR)
+		return number_apply(braze_op_find(name[which]), &a, 1);
+	return part_view(a, type, which);
+}
+
+/* real(a), imag(a): a view of these parts; of real elements a itself, and None */
+static PyObject *real(PyObject *mod, PyObject *a)
+{
+	return part(a, 0);
+}
+
+static PyObject *imag(PyObject *mod, PyObject *a)
+{
+	return part(a, 1);
+}
+
+/* ---- What a.flags tells ---- */
+
+/* Do the components of all elements lie on multiples of their size? */
+static bool is_aligned(PyObject *a)
+{
+	braze_array *h = nd(a)->h;
+	int64_t unit = 0;
+	bool aligned = true;
+
+	if (!h || !braze_size(h))
+		return true;
+	unit = braze_itemsize(h) / (type_dtype(a) >= BRAZE_COMPLEX64 ? 2 : 1);
+	aligned = braze_offset(h) % unit == 0;
+	for (int k = 0; k < braze_ndim(h) && aligned; k++)
+		aligned = braze_shape(h)[k] == 1 || braze_strides(h)[k] % unit == 0;
+	return aligned;
+}
+
+/* facts(a): the bits of numpy.ndarray.flags.num */
+static PyObject *facts(PyObject *mod, PyObject *a)
+{
+	enum { OWN = 4, ALIGNED = 0x100, WRITE = 0x400 };
+	static const unsigned long warn = 1ul << 31;
+	unsigned flags = nd_check(a) ? nd(a)->flags : 0;
+
+	if (!nd_check(a))
+		return expected();
+	return PyLong_FromUnsignedLong(
+		(unsigned long)layout_orders(nd(a)->h) | (nd(a)->base ? 0ul : OWN) |
+		(is_aligned(a) ? ALIGNED : 0ul) |
+		(flags & (ND_SCALAR | ND_READONLY) ? 0ul : WRITE) |
+		(!(flags & (ND_SCALAR | ND_READONLY)) && flags & ND_WARN ? warn : 0ul));
+}
+
 PyMethodDef layout_methods[] = {
-	{"writing", writing, METH_O, NULL},	{"set_writing", set_writing, METH_VARARGS, NULL},
-	{"orders", orders, METH_O, NULL},	{"offset", offset, METH_O, NULL},
-	{"address", address, METH_O, NULL},	{"own", own, METH_O, NULL},
-	{"become", become, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL},
+	{"real", real, METH_O, NULL},
+	{"imag", imag, METH_O, NULL},
+	{"facts", facts, METH_O, NULL},
+	{"writing", writing, METH_O, NULL},
+	{"set_writing", set_writing, METH_VARARGS, NULL},
+	{"orders", orders, METH_O, NULL},
+	{"offset", offset, METH_O, NULL},
+	{"address", address, METH_O, NULL},
+	{"own", own, METH_O, NULL},
+	{"become", become, METH_VARARGS, NULL},
+	{NULL, NULL, 0, NULL},
 };

@@ -767,6 +767,12 @@ static int add_versions(PyObject *m)
 	       PyModule_AddIntConstant(m, "numpy_version", core.numpy);
 }
 
+/* Of arrays, and of what stands for them. */
+static int add_types(PyObject *m)
+{
+	return type_init(m) || selection_init(m) || flat_init(m);
+}
+
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
@@ -775,9 +781,9 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (!m)
 		return NULL;
 	find_ops();
-	if (add_functions(m) || adapted_init() || convert_init() || type_init(m) ||
-	    selection_init(m) || meta_init() || numpys_init(m) || native_init(m) || ufunc_init(m) ||
-	    site_init(m) || fast_draw_init(m) || host_init(m) || add_versions(m)) {
+	if (add_functions(m) || adapted_init() || convert_init() || add_types(m) || meta_init() ||
+	    numpys_init(m) || native_init(m) || ufunc_init(m) || site_init(m) ||
+	    fast_draw_init(m) || host_init(m) || add_versions(m)) {
 		Py_DECREF(m);
 		return NULL;
 	}

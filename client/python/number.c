@@ -194,6 +194,9 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	if (arith_compare(&r, a, b, how))
 		return r;
+	/* As of NumPy's scalars: no number is None. */
+	if (b == Py_None && (how == Py_EQ || how == Py_NE) && nd(a)->flags & ND_SCALAR)
+		return PyBool_FromLong(how == Py_NE);
 	if (!arith_binary(&r, k[how], a, b) && !arith_ordered(&r, a, b, how))
 		r = both_arrays(a, b) ? binary_arrays(k[how], a, b)
 				      : binary_converted(k[how], a, b);
@@ -417,7 +420,11 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 		e = PyFloat_AsDouble(value);
 		Py_DECREF(value);
 	}
-	return e == 2 ? unary(N_SQUARE, a) : number_fallback("power", args, 2);
+	if (e == 2)
+		return unary(N_SQUARE, a);
+	if (arith_none_negative(b))
+		return binary(N_POWER, a, b);
+	return PyErr_Occurred() ? NULL : number_fallback("power", args, 2);
 }
 
 /* Exponents that are NumPy's: signed ones of integers, whose values tell the error,

@@ -364,6 +364,8 @@ static PyMemberDef members[] = {
 
 static PyMethodDef methods[] = {
 	{"__format__", scalar_format, METH_O, "As NumPy's number, or array, is written."},
+	{"__array_ufunc__", (PyCFunction)(void (*)(void))ufunc_asked, METH_FASTCALL | METH_KEYWORDS,
+	 "NumPy's ufuncs given a braze array end here."},
 	{NULL, NULL, 0, NULL},
 };
 

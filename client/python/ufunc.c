@@ -39,7 +39,7 @@ static PyObject *out_name, *dtype_name;
 static bool is_number(PyObject *o)
 {
 	return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) ||
-	       PyComplex_CheckExact(o) || (nd_check(o) && !nd(o)->h);
+	       PyComplex_CheckExact(o) || (nd_check(o) && !nd(o)->h) || convert_given_type(o) >= 0;
 }
 
 static bool is_integer(PyObject *o, bool sign)
@@ -99,6 +99,22 @@ static PyObject *of_numbers(const struct ufunc *self, PyObject *const *args)
 		r = number_taken(made);
 	Py_XDECREF(made);
 	return r;
+}
+
+/* By the loop that arrays take, where it is known to be NumPy's type; scalars of NumPy's are as
+ * ours. */
+static bool by_loop(PyObject **r, const struct ufunc *self, PyObject *const *args)
+{
+	PyObject *taken[3] = {NULL};
+	bool whole = true, done = false;
+
+	for (int k = 0; k < self->nin && whole; k++)
+		whole = (taken[k] = convert_given(args[k])) != NULL;
+	*r = NULL;
+	done = whole && arith_function(r, self->op, self->nin, taken);
+	for (int k = 0; k < self->nin; k++)
+		Py_XDECREF(taken[k]);
+	return done || !whole;
 }
 
 static bool same_shape(braze_array *a, braze_array *b)
@@ -303,7 +319,7 @@ static bool called(PyObject **r, const struct ufunc *self, PyObject *const *args
 		return false;
 	if (!numbers_only(self, args))
 		*r = number_apply(self->op, args, self->nin);
-	else if (!arith_function(r, self->op, self->nin, args))
+	else if (!by_loop(r, self, args))
 		*r = of_numbers(self, args);
 	return true;
 }
@@ -367,6 +383,70 @@ static PyObject *ufunc_call(PyObject *o, PyObject *const *args, size_t nargsf, P
 	    called_with(&r, self, args, n == self->nin ? names : NULL))
 		return r;
 	return PyErr_Occurred() ? NULL : generally(o, args, n, names);
+}
+
+/* ---- NumPy's functions of arrays of ours ---- */
+
+/* Given by the package: NumPy's functions to ours, the module that lists the types which are asked
+ * first, and what does all other calls. */
+static PyObject *by_theirs, *listing, *asked_generally;
+
+/* use_ufuncs(by NumPy's, module, f) */
+static PyObject *use_ufuncs(PyObject *mod, PyObject *args)
+{
+	PyObject *known = NULL, *module = NULL, *general = NULL;
+
+	if (!PyArg_ParseTuple(args, "O!OO", &PyDict_Type, &known, &module, &general))
+		return NULL;
+	by_theirs = Py_NewRef(known);
+	listing = Py_NewRef(module);
+	asked_generally = Py_NewRef(general);
+	Py_RETURN_NONE;
+}
+
+/* Is there a type that is asked first? */
+static bool any_wrapper(void)
+{
+	PyObject *held = PyObject_GetAttrString(listing, "wrappers");
+	bool any = !held || PyList_Size(held);
+
+	Py_XDECREF(held);
+	return any;
+}
+
+/* A call by place of a function that is known, which no other type is to be asked about.
+ * (borrowed) */
+static PyObject *known_function(PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+	if (n < 3 || (names && PyTuple_Size(names)) || any_wrapper() || !PyUnicode_Check(args[1]) ||
+	    PyUnicode_CompareWithASCIIString(args[1], "__call__"))
+		return NULL;
+	return PyDict_GetItemWithError(by_theirs, args[0]);
+}
+
+/* array.__array_ufunc__(function, method, *operands, **named) */
+PyObject *ufunc_asked(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+	PyObject *function = known_function(args, n, names), *t = NULL, *d = NULL, *r = NULL;
+
+	if (function)
+		return PyObject_Vectorcall(function, args + 2, (size_t)n - 2, NULL);
+	if (PyErr_Occurred())
+		return NULL;
+	t = PyTuple_New(n + 1);
+	d = PyDict_New();
+	if (t)
+		PyTuple_SetItem(t, 0, Py_NewRef(self));
+	for (Py_ssize_t k = 0; t && k < n; k++)
+		PyTuple_SetItem(t, k + 1, Py_NewRef(args[k]));
+	for (Py_ssize_t k = 0; d && names && k < PyTuple_Size(names); k++)
+		if (PyDict_SetItem(d, PyTuple_GetItem(names, k), args[n + k]))
+			Py_CLEAR(d);
+	if (t && d)
+		r = PyObject_Call(asked_generally, t, d);
+	Py_XDECREF(t);
+	Py_XDECREF(d);
+	return r;
 }
 
 /* ---- The type ---- */
@@ -437,6 +517,7 @@ static PyObject *ufunc_new(PyObject *mod, PyObject *args)
 
 PyMethodDef ufunc_methods[] = {
 	{"new_ufunc", ufunc_new, METH_VARARGS, NULL},
+	{"use_ufuncs", use_ufuncs, METH_VARARGS, NULL},
 	{NULL, NULL, 0, NULL},
 };
 

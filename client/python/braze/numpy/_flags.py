@@ -32,30 +32,12 @@ def is_f(a):
     return bool(_core.orders(a) & 2) if type(a) is ndarray else a.flags.f_contiguous
 
 
-def is_aligned(a):
-    """Do the components of all elements lie on multiples of their size?"""
-    unit = a.itemsize // 2 if a.dtype.kind == "c" else a.itemsize
-    steps = [s for n, s in zip(a.shape, a.strides, strict=True) if n > 1]
-    return a.size == 0 or not any(k % unit for k in (_core.offset(a), *steps))
-
-
-def _numbers(a):
-    state = _core.writing(a)
-    return (
-        _core.orders(a)
-        | (_OWN if a.base is None else 0)
-        | (_ALIGNED if is_aligned(a) else 0)
-        | (0 if state == 1 else _WRITE)
-        | (_WARN if state == 2 else 0)
-    )
-
-
 class flags:
     """What numpy.ndarray.flags tells, as it was when it was asked for."""
 
     def __init__(self, array):
         self._array = array
-        self._bits = _numbers(array)
+        self._bits = _core.facts(array)
 
     num = property(lambda self: self._bits - (1 << 32) if self._bits & _WARN else self._bits)
     c_contiguous = contiguous = property(lambda self: bool(self._bits & _C))
@@ -114,11 +96,11 @@ class flags:
             raise ValueError("can only set '_warn_on_write' flag to True")
         if self._bits & _WRITE:
             _core.set_writing(self._array, 2)
-        self._bits = _numbers(self._array)
+        self._bits = _core.facts(self._array)
 
     def _set(self, **kwargs):
         set_flags(self._array, **kwargs)
-        self._bits = _numbers(self._array)
+        self._bits = _core.facts(self._array)
 
     def __getitem__(self, name):
         if not isinstance(name, str) or name not in _NAMES:
@@ -146,7 +128,7 @@ def set_flags(self, write=None, align=None, uic=None):
     """Forbid or allow writing; allowed only where the owner may be written."""
     if self._is_scalar:
         return
-    if align and not is_aligned(self):
+    if align and not _core.facts(self) & _ALIGNED:
         raise ValueError("cannot set aligned flag of mis-aligned array to True")
     if uic:
         raise ValueError("cannot set WRITEBACKIFCOPY flag to True")

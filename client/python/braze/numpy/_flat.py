@@ -9,12 +9,8 @@ from braze.numpy import _fallback
 ndarray = _core.ndarray
 
 
-class flatiter:
+class flatiter(_core.elements):
     """Elements in C order, read lazily and written in place; an iterator, too."""
-
-    def __init__(self, base):
-        self.base = base
-        self._at = 0
 
     index = property(lambda self: self._at)
 
@@ -29,15 +25,6 @@ class flatiter:
 
     def __len__(self):
         return self.base.size
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        if self._at >= self.base.size:
-            raise StopIteration
-        self._at += 1
-        return self._ravelled()[self._at - 1]
 
     def _ravelled(self):
         """The elements as they are, on one axis; a copy where there is no such view."""

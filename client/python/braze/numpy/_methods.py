@@ -240,21 +240,28 @@ def dot(self, b, out=None):
 _ASSIGNS = _core.numpy_version >= 205
 
 
+def _refuse_scalar(self, name):
+    if self._is_scalar:
+        raise AttributeError(f"attribute '{name}' of 'numpy.generic' objects is not writable")
+
+
 def _set_real(self, value):
+    _refuse_scalar(self, "real")
     if type(value) is not ndarray and not _ASSIGNS:
         value = numpy.asarray(_fallback.to_numpy(value))
     if self.dtype.kind == "c":
-        _shape.part(self, 0)[...] = value
+        _core.real(self)[...] = value
     else:
         self[...] = value
 
 
 def _set_imag(self, value):
+    _refuse_scalar(self, "imag")
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     if type(value) is not ndarray and not _ASSIGNS:
         value = numpy.asarray(_fallback.to_numpy(value))
-    _shape.part(self, 1)[...] = value
+    _core.imag(self)[...] = value
 
 
 def to_numpy(self, dtype=None, copy=False):
@@ -329,7 +336,6 @@ def attach(functions):
         "__reduce__": _reduce,
         "__copy__": _copy,
         "__deepcopy__": _deepcopy,
-        "__array_ufunc__": _ufuncs.array_ufunc,
         "__array_function__": _array_function(functions),
         "__array_priority__": 100.0,
         "__dlpack__": _interop.dlpack,
@@ -353,6 +359,7 @@ def attach(functions):
         "__sizeof__": _sizeof,
         "conjugate": conj,
     }
+    _core.use_ufuncs(_ufuncs.by_numpy, _fallback, _ufuncs.array_ufunc)
     for name, value in (special | _scalars.SPECIAL).items():
         setattr(ndarray, name, value)
     for function in (astype, copy, reshape, flatten, transpose, fill, clip, tolist, tobytes,

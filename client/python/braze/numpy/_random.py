@@ -19,6 +19,16 @@ _OUT = {"random": 2, "standard_normal": 2, "standard_exponential": 3, "standard_
 _NOT_DRAWN = ("bit_generator", "spawn", "shuffle")
 
 
+_SCATTERED = numpy.zeros((2, 2))[:, :1]
+_WHOLE = 0x401  # the bits of flags.num: C-contiguous and writeable
+
+
+def _draws_into(out, dtype=numpy.float64, **others):
+    """May what is drawn be assigned to out, in the order in which NumPy would draw into it?"""
+    return (not others and type(out) is ndarray and out.ndim
+            and _core.facts(out) & _WHOLE == _WHOLE and out.dtype == dtype)
+
+
 def _draw(theirs, name):
     theirs_does = getattr(theirs, name)
     place = _OUT.get(name) if theirs is numpy.random.Generator else None
@@ -26,6 +36,13 @@ def _draw(theirs, name):
     def draw(self, *args, **kwargs):
         if place is not None and len(args) == place + 1:
             args, kwargs = args[:place], {**kwargs, "out": args[place]}
+        out = kwargs.get("out")
+        if out is not None and not args and _draws_into(**kwargs):
+            given = {k: v for k, v in kwargs.items() if k != "out"}
+            out[...] = getattr(self, name)(size=out.shape, **given)
+            return out
+        if type(out) is ndarray and not _core.orders(out):
+            kwargs = {**kwargs, "out": _SCATTERED}  # a copy, which NumPy would take, is contiguous
         return _fallback.call("random." + name, getattr(self._numpy, name), args, kwargs)
 
     shown = _core.native(draw, f"random.{theirs.__name__}.{name}", True)

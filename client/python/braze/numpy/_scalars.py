@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a scalar (an array of no axes that acts as a number) has and an array has not."""
 
-import functools
 import math
 import sys
 
@@ -30,6 +29,10 @@ _TYPES = ("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float3
 _core.scalar_kinds([_LAZY.get(name) or getattr(numpy, name) for name in _TYPES])
 
 
+# What Python's numbers have too: it gives objects of Python's.
+_PYTHONS = frozenset(("is_integer", "as_integer_ratio", "hex", "bit_count"))
+
+
 def method(array, name):
     """An attribute that braze's type lacks: of a scalar what NumPy's scalar has, else what
     NumPy's array has."""
@@ -40,10 +43,11 @@ def method(array, name):
     if not callable(found):
         return _fallback.from_numpy(getattr(_core.value(array), name))
 
-    @functools.wraps(found, updated=())
     def bound(*args):
-        return _fallback.from_numpy(getattr(_core.value(array), name)(*args))
+        made = getattr(_core.value(array), name)(*args)
+        return made if name in _PYTHONS else _fallback.from_numpy(made)
 
+    bound.__name__, bound.__qualname__, bound.__doc__ = name, found.__qualname__, found.__doc__
     return bound
 
 

@@ -704,9 +704,7 @@ def real(val):
     if issubclass(type(val), (int, float, complex, numpy.generic)):
         return val.real
     val = asarray(val)
-    if not _native(val):
-        return leave(numpy.real, val)
-    return part(val, 0) if val.dtype.kind == "c" else val
+    return _core.real(val) if _native(val) else leave(numpy.real, val)
 
 
 def imag(val):
@@ -716,19 +714,12 @@ def imag(val):
     val = asarray(val)
     if not _native(val):
         return leave(numpy.imag, val)
-    if val.dtype.kind == "c":
-        return part(val, 1)
+    made = _core.imag(val)
+    if made is not None:
+        return made
     # A new array, laid out as NumPy's: what is made of it is a view where NumPy's is one.
     made = _creation.zeros(val.shape, val.dtype, "F" if _order.is_fortran(val) else "C")
     return _core.set_writing(made, 1) if made.ndim or not val._is_scalar else made[()]
-
-
-def part(a, which):
-    """One component of a complex array: a view, so it can be assigned."""
-    if a._is_scalar:
-        return _core.apply(_PARTS[which], a)
-    dtype = numpy.dtype("f4" if a.dtype.itemsize == 8 else "f8")
-    return _core.view(a, dtype, a.shape, a.strides, which * dtype.itemsize)
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -774,4 +765,3 @@ def copyto(dst, src, casting="same_kind", where=True):
 _WHERE, _CLIP, _MINIMUM, _MAXIMUM = (
     _core.op_find(n)[0] for n in ("where", "clip", "minimum", "maximum")
 )
-_PARTS = (_core.op_find("real")[0], _core.op_find("imag")[0])

@@ -16,6 +16,10 @@ _MISSING = numpy._NoValue
 
 def view(self, *args, **kwargs):
     """The same memory, as another type."""
+    if len(args) == 1 and not kwargs and not _is_class(args[0]):
+        made = _reread(self, args[0])
+        if made is not None:
+            return made
     if _asks_for_subclass(*args, **kwargs):
         # NumPy's arrays alone have subclasses: one of them shows the value, read-only.
         return numpy.asarray(self).view(*args, **kwargs)
@@ -28,6 +32,24 @@ def view(self, *args, **kwargs):
     made = _sharing.probed(self, probe)
     # What braze cannot show is shown by NumPy, and not written.
     return made if made is not None else numpy.asarray(self).view(dtype)
+
+
+def _reread(self, dtype):
+    """Elements in C order as another type, which makes the last axis shorter or longer; None: that
+    is for NumPy to work out."""
+    dtype = numpy.dtype(dtype)
+    if not (self.ndim and self.size and _flags.is_c(self) and _fallback.native_dtype(dtype)):
+        return None
+    shape, strides = self.shape, self.strides
+    if dtype.itemsize != self.itemsize:
+        last, rest = divmod(shape[-1] * self.itemsize, dtype.itemsize)
+        if rest:
+            return None
+        shape, strides = (*shape[:-1], last), (*strides[:-1], dtype.itemsize)
+    try:
+        return _core.view(self, dtype, shape, strides, 0)
+    except TypeError:  # elements between the multiples of their size
+        return None
 
 
 def _view_dtype(dtype=_MISSING, type=_MISSING):

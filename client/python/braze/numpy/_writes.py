@@ -25,6 +25,8 @@ def walk(x, leaf, lists):
     if kind is ndarray:
         return leaf(x)
     if kind is list or kind is tuple:
+        if not _core.holds(x):
+            return x
         made = [walk(y, leaf, lists) for y in x]
         if all(map(operator.is_, made, x)):
             return x
@@ -32,7 +34,7 @@ def walk(x, leaf, lists):
             return tuple(made)
         lists.append((x, made, list(made)))
         return made
-    if kind is dict:
+    if kind is dict and x:
         return {k: walk(v, leaf, lists) for k, v in x.items()}
     return x
 
