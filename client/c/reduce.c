@@ -216,6 +216,16 @@ static enum status check_number(const struct braze_array *dst, const braze_scala
 	return OK;
 }
 
+static enum status unspread(const struct shape *from, const struct shape *to, struct err *err)
+{
+	char a[160], b[160];
+
+	if (!to->ndim)
+		return err_set(err, E_SHAPE, "setting an array element with a sequence.");
+	return err_set(err, E_SHAPE, "could not broadcast input array from shape %s into shape %s",
+		       shape_text(from, a, sizeof a), shape_text(to, b, sizeof b));
+}
+
 static enum status check_source(const struct braze_array *dst, const braze_arg *src,
 				struct err *err)
 {
@@ -229,7 +239,9 @@ static enum status check_source(const struct braze_array *dst, const braze_arg *
 	if (!dtype_same_kind((enum dtype)a->view.dtype, (enum dtype)dst->view.dtype))
 		return err_set(err, E_CAST, "cannot cast %s to %s with casting rule 'same_kind'",
 			       dtype_row(a->view.dtype)->name, dtype_row(dst->view.dtype)->name);
-	return view_broadcast(&stretched, &a->view, &dst->view.shape, err);
+	if (!view_broadcast(&stretched, &a->view, &dst->view.shape, err))
+		return OK;
+	return unspread(&a->view.shape, &dst->view.shape, err);
 }
 
 /* What may wait, then what is computed now.  *run: to be told after it is recorded. */

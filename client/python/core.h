@@ -326,6 +326,8 @@ static inline bool layout_matters(braze_array *h)
 void layout_become(PyObject *self, PyObject *view);
 /* Have two of the elements a byte in common?  True also where that is not known. */
 bool layout_overlap(int ndim, const int64_t *shape, const int64_t *strides, int64_t itemsize);
+/* Raise that an output has not the shape of the result. */
+void layout_tell_shapes(braze_array *out, braze_array *made);
 /* self[...] = value by NumPy, for arrays with ND_OVERLAP. */
 int layout_write_overlapping(PyObject *self, PyObject *value);
 /* Every writer asks before: what, as NumPy's message names it. */
@@ -342,6 +344,9 @@ bool foreign_plain(PyObject *o);
 bool foreign_is(PyObject *o);
 /* Does NumPy leave `self op o` to o?  self is an array of ours. */
 bool foreign_outranks(PyObject *o, PyObject *self, bool inplace);
+/* Operands of wrong types or shapes: NumPy's error, which tells of them in its words.  False: it
+ * has none. */
+bool foreign_refuse(int op, PyObject *const *args, Py_ssize_t n);
 /* kernel.c */
 extern PyMethodDef kernel_methods[];
 /* about.c */

@@ -70,7 +70,10 @@ bool fast_dot(PyObject **out, const struct fast *f, const struct call *c)
 	    core.watching)
 		return false;
 	*out = number_matmul(slot[0], slot[1]);
-	return true;
+	if (*out || !PyErr_ExceptionMatches(PyExc_ValueError))
+		return true;
+	PyErr_Clear(); /* told in the function's words */
+	return false;
 }
 
 /* Of two vectors; the first factor of vdot's is conjugated. */

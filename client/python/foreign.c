@@ -64,6 +64,17 @@ bool foreign_outranks(PyObject *o, PyObject *self, bool inplace)
 	return rank < priority(o);
 }
 
+bool foreign_refuse(int op, PyObject *const *args, Py_ssize_t n)
+{
+	char name[64];
+	PyObject *r = NULL;
+
+	PyOS_snprintf(name, sizeof name, "$%s", braze_op_name(op));
+	r = number_fallback(name, args, n);
+	Py_XDECREF(r);
+	return !r;
+}
+
 /* use_array(f): what makes NumPy's array of any object, f(x, dtype=None) */
 static PyObject *use_array(PyObject *mod, PyObject *f)
 {

@@ -224,6 +224,32 @@ static PyObject *become(PyObject *mod, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+#define SHAPE_TEXT (BRAZE_MAX_NDIM * 21 + 3)
+
+static const char *shape_of(char *text, braze_array *h)
+{
+	int n = braze_ndim(h), at = 0;
+
+	for (int k = 0; k < n; k++)
+		at += PyOS_snprintf(text + at, (size_t)(SHAPE_TEXT - at), "%s%lld", k ? "," : "(",
+				    (long long)braze_shape(h)[k]);
+	PyOS_snprintf(text + at, (size_t)(SHAPE_TEXT - at), "%s",
+		      n == 0   ? "()"
+		      : n == 1 ? ",)"
+			       : ")");
+	return text;
+}
+
+void layout_tell_shapes(braze_array *out, braze_array *made)
+{
+	char have[SHAPE_TEXT], want[SHAPE_TEXT];
+
+	PyErr_Format(PyExc_ValueError,
+		     "non-broadcastable output operand with shape %s doesn't match the broadcast "
+		     "shape %s",
+		     shape_of(have, out), shape_of(want, made));
+}
+
 /* ---- Parts of complex elements ---- */
 
 /* Of a scalar without an array, each of whose parts has a word. */

@@ -35,7 +35,9 @@ static PyObject *failed(int op, const braze_error *err, PyObject *const *args, P
 	if (err->code == BRAZE_E_UNSUPPORTED || err->code == BRAZE_E_LIMIT ||
 	    (err->code == BRAZE_E_OVERFLOW && is_comparison(op)))
 		return number_fallback(braze_op_name(op), args, n);
-	wait_raise(err);
+	if ((err->code != BRAZE_E_DTYPE && err->code != BRAZE_E_SHAPE) ||
+	    !foreign_refuse(op, args, n))
+		wait_raise(err);
 	return NULL;
 }
 
@@ -516,16 +518,17 @@ PyObject *number_matmul(PyObject *a, PyObject *b)
 }
 
 /* In place a wrong type is an error before a wrong shape: `a op= b` has failed with a
- * ValueError, which gives way to the error of its types, if they have one. */
+ * ValueError, which gives way to the error of its types, if they have one; and that is told in
+ * NumPy's words. */
 static void types_first(int k, PyObject *a, PyObject *b)
 {
 	PyObject *args[2] = {a, b}, *type = NULL, *value = NULL, *trace = NULL, *r = NULL;
 	char name[8];
 
-	if (!PyErr_ExceptionMatches(PyExc_ValueError))
+	if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError))
 		return;
 	PyErr_Fetch(&type, &value, &trace);
-	PyOS_snprintf(name, sizeof name, "t%s", symbol[k]);
+	PyOS_snprintf(name, sizeof name, "?%s", symbol[k]);
 	r = number_fallback(name, args, 2);
 	Py_XDECREF(r);
 	if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -556,8 +559,7 @@ static PyObject *inplace_store(PyObject *self, PyObject *value)
 	if (braze_ndim(x.arg.array) != braze_ndim(h) ||
 	    memcmp(braze_shape(x.arg.array), braze_shape(h),
 		   (size_t)braze_ndim(h) * sizeof(int64_t))) {
-		PyErr_SetString(PyExc_ValueError, "non-broadcastable output operand: its shape is "
-						  "not the broadcast shape of the operands");
+		layout_tell_shapes(h, x.arg.array);
 		goto out;
 	}
 	if (nd(self)->flags & ND_OVERLAP) {

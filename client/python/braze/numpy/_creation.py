@@ -33,6 +33,8 @@ def shape_tuple(shape):
         shape = (extent(shape),)
     if shape and min(shape) < 0:
         raise ValueError("negative dimensions are not allowed")
+    if shape and max(shape) >= 1 << 63:
+        raise ValueError("Maximum allowed dimension exceeded")
     return shape
 
 
@@ -324,7 +326,7 @@ def converted(a, dtype=None, order=None, *, device=None, copy=None, like=None):
             _freeze(a)
             return made
     if copy is False:
-        raise ValueError("Unable to avoid copy while creating an array as requested.")
+        numpy.array([0], copy=False)  # NumPy's error, whose words depend on its version
     if type(a) is ndarray:
         return array(a, dtype, order=order)
     if _is_bfloat16(a, dtype):

@@ -246,8 +246,8 @@ def ufunc(name, *args):
     """Called by the extension for operands it has no loop for."""
     if name in ("float", "int"):
         return {"float": float, "int": int}[name](to_numpy(args[0]))
-    if name in _operators.TYPES:
-        return _operators.check_types(getattr(numpy, _operators.TYPES[name]), *args, args[0])
+    if name[0] in "$?":
+        return _operators.tell(name, *args)
     if name in _operators.REFLECTED:
         name, method = _operators.REFLECTED[name]
         answer = _operators.ask(method, *args)
@@ -303,7 +303,8 @@ def setitem(array, key, value):
 def method(array, name):
     """Attributes that braze's type lacks: NumPy's methods, bound to the data."""
     if not hasattr(numpy.ndarray, name):
-        raise AttributeError(f"'ndarray' object has no attribute {name!r}")
+        kind = array.dtype.type if array._is_scalar else numpy.ndarray
+        raise AttributeError(f"'numpy.{kind.__name__}' object has no attribute {name!r}")
     found = getattr(numpy.ndarray, name)
     if not callable(found):
         counts["ndarray." + name] += 1

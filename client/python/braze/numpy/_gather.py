@@ -99,7 +99,7 @@ def _spread(places):
     except ValueError:
         text = " ".join(str(s).replace(", ", ",") for s in shapes)
         raise IndexError(
-            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text}"
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
         ) from None
 
 

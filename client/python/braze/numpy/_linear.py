@@ -6,7 +6,7 @@ import operator
 import numpy
 
 from braze import _core
-from braze.numpy import _creation, _errstate, _fallback, _reductions, _shape, _ufuncs
+from braze.numpy import _creation, _errstate, _fallback, _operators, _reductions, _shape, _ufuncs
 
 ndarray = _core.ndarray
 
@@ -72,14 +72,14 @@ def dot(a, b, out=None):
     a, b, native = _both(a, b)
     if not native or not _fallback.is_output(out):
         return _fallback.call("dot", numpy.dot, (a, b), {"out": out})
+    if a.ndim and b.ndim and a.shape[-1] != b.shape[-2 if b.ndim > 1 else -1]:
+        _operators.refuse(numpy.dot, a, b)
     if a.ndim == 0 or b.ndim == 0:
         made = _errstate.silently(operator.mul, a, b)
     elif a.ndim <= 2 and b.ndim <= 2 or b.ndim == 1:
         made = _errstate.silently(operator.matmul, a, b)
     else:
         n = a.shape[-1]
-        if b.shape[-2] != n:
-            raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
         # One 2-d product, b's contracted axis first.
         rest = b.shape[:-2] + b.shape[-1:]
         flat = _shape.moveaxis(b, -2, 0).reshape((n, -1))
@@ -95,7 +95,7 @@ def inner(a, b, /):
     if a.ndim == 0 or b.ndim == 0:
         return _errstate.silently(operator.mul, a, b)
     if a.shape[-1] != b.shape[-1]:
-        raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
+        _operators.refuse(numpy.inner, a, b)
     return _errstate.silently(operator.matmul, a, b.T)
 
 
@@ -113,9 +113,9 @@ def vdot(a, b, /):
     a, b, native = _both(a, b)
     if not native:
         return _fallback.call("vdot", numpy.vdot, (a, b), {})
-    a, b = _shape.ravel(a), _shape.ravel(b)
     if a.size != b.size:
-        raise ValueError("cannot reshape array: vdot needs operands of one size")
+        _operators.refuse(numpy.vdot, a, b)
+    a, b = _shape.ravel(a), _shape.ravel(b)
     return _errstate.silently(operator.matmul, a.conj() if a.dtype.kind == "c" else a, b)
 
 

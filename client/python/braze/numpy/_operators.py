@@ -9,6 +9,10 @@ import operator
 
 import numpy
 
+from braze import _core
+
+ndarray = _core.ndarray
+
 _ARITHMETIC = (
     "+ add add, - subtract sub, * multiply mul, / divide truediv, // floor_divide floordiv, "
     "% remainder mod, ** power pow, << left_shift lshift, >> right_shift rshift, "
@@ -24,14 +28,14 @@ BINARY = {"divmod": ("divmod", divmod)}
 IN_PLACE = {}
 # "r" and the symbol, of an object that outranks the array before it: (symbol, its method)
 REFLECTED = {"rdivmod": ("divmod", "__rdivmod__")}
-# "t" and the symbol, of an operation in place whose types are to be looked at: its name
+# "?" and the symbol, of an operation in place whose types are to be looked at: its name
 TYPES = {}
 
 for _entry in _ARITHMETIC.split(", "):
     _symbol, _name, _short = _entry.split()
     BINARY[_symbol] = _name, getattr(operator, _short)
     IN_PLACE[_symbol + "="] = _name, getattr(operator, "i" + _short.rstrip("_"))
-    TYPES["t" + _symbol] = _name
+    TYPES["?" + _symbol] = _name
     REFLECTED["r" + _symbol] = _symbol, f"__r{_short.rstrip('_')}__"
 for _entry in _COMPARISONS.split(", "):
     _symbol, _name, _short, _mirrored = _entry.split()
@@ -58,3 +62,25 @@ def check_types(function, *args):
     types = (type(x) if type(x) in kinds else numpy.asarray(x).dtype if isinstance(
         x, (bool, list, tuple)) else x.dtype for x in args)
     function.resolve_dtypes(tuple(types))
+
+
+def _stand_in(x):
+    """What has an array's type and shape, and hardly any memory."""
+    if type(x) is not ndarray:
+        return x
+    element = numpy.zeros((), x.dtype)
+    return element[()] if x._is_scalar else numpy.broadcast_to(element, x.shape)
+
+
+def refuse(function, *args):
+    """NumPy's error of operands that braze refuses, whose values play no part in it."""
+    if function is not None:
+        function(*map(_stand_in, args))
+
+
+def tell(name, *args):
+    """The error of an operation: of "$" and its name, or in place, of "?" and the symbol."""
+    if name in TYPES:
+        check_types(getattr(numpy, TYPES[name]), *args, args[0])
+    else:
+        refuse(getattr(numpy, name[1:], None), *args)

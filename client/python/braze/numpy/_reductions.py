@@ -27,6 +27,15 @@ def _integer(axis):
     return operator.index(axis)
 
 
+def _axes(axis, ndim):
+    try:
+        return normalize_axis_tuple(axis, ndim)
+    except ValueError as error:
+        if str(error) != "repeated axis":
+            raise
+        raise ValueError("duplicate value in 'axis'") from None
+
+
 def axis_mask(axis, ndim):
     """None, an int or a tuple as a bit mask; NumPy's errors for others."""
     if axis is None:
@@ -35,7 +44,7 @@ def axis_mask(axis, ndim):
         return 1 << axis
     axis = tuple(map(_integer, axis)) if isinstance(axis, tuple) else _integer(axis)
     mask = 0
-    for k in normalize_axis_tuple(axis, ndim):
+    for k in _axes(axis, ndim):
         mask |= 1 << k
     return mask
 

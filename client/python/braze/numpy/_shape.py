@@ -9,7 +9,7 @@ import numpy
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from braze import _core
-from braze.numpy import _creation, _fallback, _flags, _order, _writes
+from braze.numpy import _creation, _fallback, _flags, _operators, _order, _writes
 
 ndarray = _core.ndarray
 asarray = _creation.asarray
@@ -59,7 +59,9 @@ def _whole_shape(shape, size):
     if unknown > 1:
         raise ValueError("can only specify one unknown dimension")
     if (unknown and (known == 0 or size % known)) or (not unknown and known != size):
-        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+        extents = ",".join("newaxis" if n < 0 else str(n) for n in shape)
+        extents += "," if len(shape) == 1 else ""
+        raise ValueError(f"cannot reshape array of size {size} into shape ({extents})")
     return tuple(size // known if n < 0 else n for n in shape) if unknown else shape
 
 
@@ -242,7 +244,11 @@ def broadcast_to(array, shape, subok=False):
     shape = _creation.shape_tuple(shape)
     if not _native(a) or len(shape) > 8:
         return leave(numpy.broadcast_to, a, shape, subok)
-    return _core.set_writing(_core.broadcast_to(a, shape), 1)
+    try:
+        return _core.set_writing(_core.broadcast_to(a, shape), 1)
+    except ValueError:
+        _operators.refuse(numpy.broadcast_to, a, shape)
+        raise
 
 
 def broadcast_arrays(*args, subok=False):

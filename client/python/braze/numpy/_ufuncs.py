@@ -115,8 +115,16 @@ def _general(self, args, kwargs):
     if self._op is not None and plain and _fallback.is_output(out, *args):
         result = _natively(self, args, kwargs.get("dtype"), out)
     if result is not None:
-        return result if out is None else store(out, result, broadcast=True)
+        return result if out is None else _stored(self, args, out, result)
     return left(self, args, kwargs)
+
+
+def _stored(self, args, out, result):
+    try:
+        return store(out, result, broadcast=True)
+    except errors.UFuncTypeError:
+        _operators.check_types(self.numpy, *args, out)
+        raise
 
 
 def left(self, args, kwargs):
