@@ -64,12 +64,16 @@ def check_types(function, *args):
     function.resolve_dtypes(tuple(types))
 
 
+_ZEROS = bytes(16)  # an element of any type
+
+
 def _stand_in(x):
     """What has an array's type and shape, and hardly any memory."""
     if type(x) is not ndarray:
         return x
-    element = numpy.zeros((), x.dtype)
-    return element[()] if x._is_scalar else numpy.broadcast_to(element, x.shape)
+    if x._is_scalar:
+        return x.dtype.type()
+    return numpy.ndarray(x.shape, x.dtype, _ZEROS, 0, (0,) * x.ndim)
 
 
 def refuse(function, *args):
