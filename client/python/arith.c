@@ -520,6 +520,11 @@ bool arith_compare(PyObject **out, PyObject *a, PyObject *b, int how)
 {
 	struct plain x, y;
 
+	/* As of NumPy's scalars: no number is None. */
+	if (b == Py_None && (how == Py_EQ || how == Py_NE) && nd(a)->flags & ND_SCALAR) {
+		*out = PyBool_FromLong(how == Py_NE);
+		return true;
+	}
 	if (core.watching || (x = plain_of(a)).kind == OTHER || (y = plain_of(b)).kind != x.kind)
 		return false;
 	*out = type_truth(x.kind == REAL ? COMPARED(x.d, y.d) : COMPARED(x.i, y.i));

@@ -196,9 +196,6 @@ PyObject *number_compare(PyObject *a, PyObject *b, int how)
 
 	if (arith_compare(&r, a, b, how))
 		return r;
-	/* As of NumPy's scalars: no number is None. */
-	if (b == Py_None && (how == Py_EQ || how == Py_NE) && nd(a)->flags & ND_SCALAR)
-		return PyBool_FromLong(how == Py_NE);
 	if (!arith_binary(&r, k[how], a, b) && !arith_ordered(&r, a, b, how))
 		r = both_arrays(a, b) ? binary_arrays(k[how], a, b)
 				      : binary_converted(k[how], a, b);
