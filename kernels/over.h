@@ -54,6 +54,29 @@ typedef long long bz_x_longs __attribute__((vector_size(64)));
 						      BZ_POWER_##t(low))                           \
 					 : (bz_s_##i)BZ_FIRST_##t)};                               \
 	}                                                                                          \
+	BZ_FN struct bz_over_##t bz_overs_##t(bz_##t divisor)                                      \
+	{                                                                                          \
+		const bz_k_##t bits = BZ_BITS(t, divisor) & ~BZ_FIRST_##t;                         \
+		const bz_s_##t least = 1 / (bz_s_##t)(1ull << (k)),                                \
+			       most = (bz_s_##t)(1ull << (k));                                     \
+		const bz_##t size = (bz_##t)bits;                                                  \
+		const bz_k_##t good = (bz_k_##t)((size >= least) & (size <= most));                \
+                                                                                                   \
+		return (struct bz_over_##t){                                                       \
+			divisor, -divisor, BZ_SEL(t, good, 1 / divisor, divisor),                  \
+			(bz_##i)(BZ_FIRST_##t +                                                    \
+				 (good & (BZ_POWER_##t(high) - BZ_POWER_##t(low))))};              \
+	}                                                                                          \
+	BZ_FN struct bz_over_##t bz_over_of_##t(const struct bz_over_##t *o, int l)                \
+	{                                                                                          \
+		const struct bz_over_##t *const v = o + l / BZ_W;                                  \
+		const int at = l % BZ_W * (int)sizeof(bz_s_##t);                                   \
+                                                                                                   \
+		return (struct bz_over_##t){bz_dup_##t((const char *)&v->divisor + at),            \
+					    bz_dup_##t((const char *)&v->minus + at),              \
+					    bz_dup_##t((const char *)&v->over + at),               \
+					    bz_dup_##i((const char *)&v->to + at)};                \
+	}                                                                                          \
 	BZ_FN bz_##t bz_by_##t(bz_##t a, const struct bz_over_##t *o)                              \
 	{                                                                                          \
 		const bz_k_##t bits =                                                              \
@@ -74,6 +97,16 @@ typedef long long bz_x_longs __attribute__((vector_size(64)));
 	{                                                                                          \
 		(void)n;                                                                           \
 		return (struct bz_over_##t){divisor};                                              \
+	}                                                                                          \
+	BZ_FN struct bz_over_##t bz_overs_##t(bz_##t divisor)                                      \
+	{                                                                                          \
+		return (struct bz_over_##t){divisor};                                              \
+	}                                                                                          \
+	BZ_FN struct bz_over_##t bz_over_of_##t(const struct bz_over_##t *o, int l)                \
+	{                                                                                          \
+		const char *const v = (const char *)&o[l / BZ_W].divisor;                          \
+                                                                                                   \
+		return (struct bz_over_##t){bz_dup_##t(v + l % BZ_W * (int)sizeof(bz_s_##t))};     \
 	}                                                                                          \
 	BZ_FN bz_##t bz_by_##t(bz_##t a, const struct bz_over_##t *o)                              \
 	{                                                                                          \

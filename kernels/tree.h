@@ -276,6 +276,49 @@ BZ_FN bz_f16 bz_of_f16(const bz_f16 *v, int l)
 	}
 BZ_EACH_COMPLEX(BZ_ELEMENT_COMPLEX)
 
+/* The last vector of a row, whose last n elements belong to other lanes than they are in: bz_last_
+ * has them in the first n, from lane `from` on before, and in the rest what `others` has. */
+#ifdef __clang__
+#define BZ_MOVED(t, v, from)                                                                       \
+	union bz_l_##t u = {v};                                                                    \
+	for (int i = 0; i < BZ_W; i++)                                                             \
+		u.s[i] = v[from[i] % BZ_W];                                                        \
+	v = u.v;
+#else
+#define BZ_MOVED(t, v, from) v = __builtin_shuffle(v, from);
+#endif
+#define BZ_LAST(t)                                                                                 \
+	struct bz_rest_##t {                                                                       \
+		bz_k_##t from, first;                                                              \
+	};                                                                                         \
+	BZ_FN struct bz_rest_##t bz_rest_##t(int n, int from)                                      \
+	{                                                                                          \
+		const bz_k_##t lane = {BZ_COUNT};                                                  \
+                                                                                                   \
+		return (struct bz_rest_##t){lane + (__typeof__(lane[0]))from,                      \
+					    (bz_k_##t)(lane < (__typeof__(lane[0]))n)};            \
+	}                                                                                          \
+	BZ_FN bz_##t bz_last_##t(bz_##t v, const struct bz_rest_##t *q, bz_##t others)             \
+	{                                                                                          \
+		BZ_MOVED(t, v, q->from)                                                            \
+		return BZ_SEL(t, q->first, v, others);                                             \
+	}
+BZ_EACH_SCALAR(BZ_LAST)
+#define BZ_LAST_COMPLEX(t, f)                                                                      \
+	struct bz_rest_##t {                                                                       \
+		struct bz_rest_##f part;                                                           \
+	};                                                                                         \
+	BZ_FN struct bz_rest_##t bz_rest_##t(int n, int from)                                      \
+	{                                                                                          \
+		return (struct bz_rest_##t){bz_rest_##f(n, from)};                                 \
+	}                                                                                          \
+	BZ_FN bz_##t bz_last_##t(bz_##t v, const struct bz_rest_##t *q, bz_##t others)             \
+	{                                                                                          \
+		return (bz_##t){bz_last_##f(v.re, &q->part, others.re),                            \
+				bz_last_##f(v.im, &q->part, others.im)};                           \
+	}
+BZ_EACH_COMPLEX(BZ_LAST_COMPLEX)
+
 /* ---- the tree --------------------------------------------------------------------- */
 
 #define BZ_TREE_TYPE(t, ...)                                                                       \
@@ -483,7 +526,7 @@ BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
 
 /* One step of the fold, from 2 * w accumulators to w. */
 #define BZ_FOLD_STEP(op, t, w, times)                                                              \
-	if (BZ_R_##t > (w)) {                                                                      \
+	if (BZ_R_##t > (w) && count > (w)) {                                                       \
 		times(acc[k] = bz_half_##op##_##t(acc[k], acc[(k + (w)) % BZ_R_##t],               \
 						  (used < 2 * (w)*BZ_W ? used : 2 * (w)*BZ_W) -    \
 							  (k + (w)) * BZ_W);)                      \
@@ -494,7 +537,7 @@ BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
  * vectors side by side, a power of two of at most 8, and puts what e[l] gives into lane l at `to`.
  */
 #define BZ_ROWS(p, op, t)                                                                          \
-	BZ_FN bz_##t p##narrow_##op##_##t(bz_##t *acc, int used)                                   \
+	BZ_FN bz_##t p##narrow_##op##_##t(bz_##t *acc, int used, int count)                        \
 	{                                                                                          \
 		BZ_FOLD_STEP(op, t, 8, BZ_8_TIMES)                                                 \
 		BZ_FOLD_STEP(op, t, 4, BZ_4_TIMES)                                                 \
@@ -511,10 +554,12 @@ BZ_REDUCTION(land, b1, BZ_SPLAT(b1, 1), BZ_SPLAT(b1, 1))
 		e[0] = p##halve_##op##_##t(e[0], m > 1 ? e[1] : e[0], g);                          \
 		if (m >= 4)                                                                        \
 			e[1] = p##halve_##op##_##t(e[2], e[3], g);                                 \
-		if (m == 8) {                                                                      \
+		if (m >= 8) {                                                                      \
 			e[2] = p##halve_##op##_##t(e[4], e[5], g);                                 \
 			e[3] = p##halve_##op##_##t(e[6], e[7], g);                                 \
 		}                                                                                  \
+		for (int j = 4; j < m / 2; j++)                                                    \
+			e[j] = p##halve_##op##_##t(e[2 * j], e[2 * j + 1], g);                     \
 		return m > 1 ? m / 2 : 1;                                                          \
 	}                                                                                          \
 	BZ_FN void p##across_##op##_##t(bz_##t *to, bz_##t *e, int m, int used)                    \

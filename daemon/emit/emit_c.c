@@ -177,6 +177,12 @@ static bool is_over(const struct gen *g, unsigned i)
 	       g->row != EMIT_NO_ROW && g->fixed[in->b] && !g->fixed[i];
 }
 
+bool emit_c_over_kept(const struct gen *g, unsigned i)
+{
+	return instr_computes(g->n->instr[i].op) && is_over(g, i) &&
+	       nest_section(g->n, g->n->instr[i].b) < g->section;
+}
+
 static void put_compute(struct gen *g, unsigned i)
 {
 	const struct nest_instr *in = &g->n->instr[i];
@@ -247,12 +253,47 @@ void emit_c_instrs(struct gen *g, bool fixed, enum lanes lanes)
 	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
 		const char *s = emit_c_suffix(g->n->instr[i].dtype);
 
-		if (g->fixed[i] == fixed)
+		if (g->fixed[i] == fixed && !(g->hold && g->n->instr[i].op == NI_STORE))
 			put_instr(g, i, lanes);
+		else if (fixed && g->overs && emit_c_over_kept(g, i))
+			text_put(g->o, "const struct bz_over_%s o%u = bz_over_of_%s(s%u, l);\n", s,
+				 i, s, i);
 		else if (fixed && is_over(g, i))
 			text_put(g->o, "const struct bz_over_%s o%u = bz_over_%s(v%u, len);\n", s,
 				 i, s, g->n->instr[i].b);
 	}
+}
+
+void emit_c_stores(struct gen *g, enum lanes lanes)
+{
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++)
+		if (g->n->instr[i].op == NI_STORE)
+			put_store(g, i, lanes);
+}
+
+bool emit_c_fetched(const struct gen *g, unsigned i, unsigned from)
+{
+	const struct nest *n = g->n;
+
+	for (unsigned k = from; k < nest_end(n, g->section); k++)
+		if (nest_touches(n->instr[k].op) && n->instr[k].op != NI_STORE &&
+		    n->access[n->instr[k].a].slot == n->access[n->instr[i].a].slot)
+			return true;
+	return false;
+}
+
+/* May the points of g->section's rows be computed twice, the second time before anything of the
+ * row is stored? */
+static bool is_twice(const struct gen *g)
+{
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
+		const struct nest_instr *in = &g->n->instr[i];
+
+		if (instr_writes(in->op) && (in->op != NI_STORE || g->walk[in->a] == WALK_SAME ||
+					     emit_c_fetched(g, i, i + 1)))
+			return false;
+	}
+	return true;
 }
 
 /* Is the text of a vector of the body so short that it may stand there twice? */
@@ -365,11 +406,32 @@ void emit_c_vectors(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes)
 	text_add(g->o, "}\n");
 }
 
+/* A row whose last vector ends with it.  That is computed first, of what the row held, and stored
+ * last, since the vector before it may have written some of the same elements. */
+static void put_row_ended(struct gen *g)
+{
+	text_add(g->o, "if (len >= BZ_W) {\nconst i64 i = len - BZ_W;\n");
+	g->hold = true;
+	emit_c_instrs(g, false, LANES_ALL);
+	g->hold = false;
+	text_add(g->o, "for (i64 i = 0; i + BZ_W < len; i += BZ_W) {\n");
+	emit_c_instrs(g, false, LANES_ALL);
+	text_add(g->o, "}\n");
+	emit_c_stores(g, LANES_ALL);
+	text_add(g->o, "} else {\nconst i64 i = 0;\nconst int n = (int)len;\n");
+	emit_c_instrs(g, false, LANES_N);
+	text_add(g->o, "}\n");
+}
+
 void emit_c_row(struct gen *g, void (*tail)(struct gen *g, enum lanes lanes))
 {
 	emit_c_instrs(g, true, LANES_ALL);
 	if (g->again) {
 		put_row_again(g);
+		return;
+	}
+	if (!tail && g->section && emit_inner(g) && is_short(g) && is_twice(g)) {
+		put_row_ended(g);
 		return;
 	}
 	text_add(g->o, "i64 i = 0;\n");

@@ -41,6 +41,8 @@ struct gen {
 	void (*before)(struct gen *g);	/* what stands before a vector's instructions, or NULL */
 	bool again;			/* points of a row may be computed twice */
 	bool far;			/* what is loaded may come from memory */
+	bool overs;			/* divisors' reciprocals are those of a tile */
+	bool hold;			/* a vector's stores are left to emit_c_stores */
 	bool past[LIMIT_NEST_ACCESSES]; /* its vectors may be written past the caches */
 	unsigned lead;			/* the one of them that decides where vectors lie */
 };
@@ -56,6 +58,14 @@ const char *emit_c_suffix(unsigned dtype);
 /* The instructions of g->section (nest.h) at vector i of a row; `fixed`: those that are
  * so, or those that are not. */
 void emit_c_instrs(struct gen *g, bool fixed, enum lanes lanes);
+/* Is instruction i a quotient all of whose row's divisors are one that a section before has handed
+ * on?  With g->overs s<i> has what of it is computed once, of all points of a tile. */
+bool emit_c_over_kept(const struct gen *g, unsigned i);
+/* The stores among them. */
+void emit_c_stores(struct gen *g, enum lanes lanes);
+/* Is anything of what instruction i stores fetched in g->section, by an instruction from `from` on?
+ */
+bool emit_c_fetched(const struct gen *g, unsigned i, unsigned from);
 /* g->lead when nothing is written past the caches. */
 #define EMIT_NO_LEAD LIMIT_NEST_ACCESSES
 /* A loop over the row's vectors i = 0..len around the body, and behind that the text
@@ -101,12 +111,34 @@ bool emit_narrow(const struct gen *g, unsigned k);
 unsigned emit_widest(const struct gen *g);
 /* Which of the two texts, for each reduction of g's section. */
 void emit_each_red(struct gen *g, const char *tree, const char *arg);
+/* The text for each accumulator of each of those reductions, k being its number there. */
+void emit_each_lane(struct gen *g, const char *text);
 /* struct fin and struct state; begin, push, spread and end. */
 void emit_reduce_types(struct gen *g);
 void emit_reduce_state(struct gen *g);
 
 /* The number of a phase as its functions' names have it. */
 const char *emit_phase(const struct gen *g);
+
+/* ---- rows of few vectors: emit_reduce_short.c ---- */
+
+/* May the last vector of a row of g's section end with it, and its reductions take of that what is
+ * new to them? */
+bool emit_ended(const struct gen *g);
+/* Has g's section a function for rows that reach no accumulator twice?  What is that function, and
+ * a call of it by rows(), which then has all other rows behind the `else`. */
+bool emit_shorts(const struct gen *g);
+void emit_short_function(struct gen *g);
+void emit_short_call(struct gen *g);
+/* Of the tile at X, in inner mode: Q<a>, where its first row begins, and steps; in a loop over l
+ * the numbers x<l> and the addresses P<a> of row l. */
+void emit_places(struct gen *g);
+void emit_places_row(struct gen *g);
+/* far(): piece() as a function, for rows of so many elements that a call is nothing.  A compiler
+ * takes longer for each place that piece() stands in. */
+void emit_far_piece(struct gen *g);
+/* Declares what the section uses of sections before, at point l. */
+void emit_kept(struct gen *g);
 
 /* ---- outer mode: emit_reduce_outer.c ---- */
 

@@ -13,6 +13,7 @@
  *   piece()        inner mode: elements of a point, in a row, to its accumulators
  *   chunk()        one chunk of a tile: from elements to struct fin
  *   rows()         phases: the same of rows that are one block each, which need no tree
+ *   far(), short() of emit_reduce_short.c: piece() as a call, rows() of rows of few vectors
  *   struct state, begin(), push(), end()   chunks of one point, combined
  *   post()         the instructions after the reductions, for a tile */
 #include "emit_c.h"
@@ -97,7 +98,7 @@ static void put_lane_results(struct gen *g)
 }
 
 /* In inner mode they are the same all along a row of point l. */
-static void put_kept(struct gen *g)
+void emit_kept(struct gen *g)
 {
 	if (g->section)
 		put_results(g, false);
@@ -189,8 +190,7 @@ static void tail_buffer(struct gen *g, enum lanes lanes)
 	}
 }
 
-/* `text`, as emit_each_red has it, for each accumulator k. */
-static void put_each_lane(struct gen *g, const char *text)
+void emit_each_lane(struct gen *g, const char *text)
 {
 	const unsigned last = g->last, first = g->first;
 
@@ -207,6 +207,33 @@ static void put_each_lane(struct gen *g, const char *text)
 	g->last = last;
 }
 
+/* What is left of a piece behind its turns, where shorter rows have a function of their own: the
+ * last vector ends with the piece, so that no accumulator has to be found by a number that is not
+ * constant. */
+static void put_ended(struct gen *g, bool narrow)
+{
+	text_put(g->o,
+		 "const int rest = (int)(U(len) %% BZ_W);\n"
+		 "const i64 last = U(len - turns) / BZ_W;\n"
+		 "BZ_%s_TIMES(if (k < last) {\nconst i64 i = turns + k * BZ_W;\n",
+		 narrow ? "NARROW" : "WIDE");
+	emit_c_instrs(g, false, LANES_ALL);
+	tail_registers(g, false);
+	text_add(g->o, "})\nif (rest) {\nconst i64 i = len - BZ_W;\n");
+	emit_c_instrs(g, false, LANES_ALL);
+	for (unsigned k = g->first; k < g->last; k++) {
+		const char *t = emit_red_type(g, k), *op = emit_red_op(g, k);
+
+		text_put(g->o,
+			 "const struct bz_rest_%s q%u = bz_rest_%s(rest, BZ_W - rest);\n"
+			 "const bz_%s z%u = bz_last_%s(v%u, &q%u, bz_id_%s_%s());\n",
+			 t, k, t, t, k, t, emit_red(g, k)->a, k, op, t);
+		text_put(g->o, "BZ_%s_TIMES(if (k == last) d%u[k] = bz_%s_%s(d%u[k], z%u);)\n",
+			 emit_narrow(g, k) ? "NARROW" : "WIDE", k, op, t, k, k);
+	}
+	text_add(g->o, "}\n");
+}
+
 /* A piece of a row in turns that reach every accumulator, each known by its number: so they are
  * registers.  What is left goes through memory. */
 static void put_turns(struct gen *g)
@@ -218,20 +245,25 @@ static void put_turns(struct gen *g)
 	text_put(g->o, "enum { turn = %s };\nconst i64 turns = len & ~(i64)(turn * BZ_W - 1);\n",
 		 narrow ? "64 / BZ_W" : "32 / BZ_W");
 	emit_each_red(g, "bz_$T d$K[BZ_R_$T];\n", "");
-	put_each_lane(g, "d$K[k] = c$K[k];");
+	emit_each_lane(g, "d$K[k] = c$K[k];");
 	g->far = !g->section;
 	text_add(g->o, "i64 from = 0;\nif (fresh && turns) {\n");
 	put_turn(g, narrow, true);
 	text_add(g->o, "from = turn * BZ_W;\n}\nfor (; from < turns; from += turn * BZ_W) {\n");
 	put_turn(g, narrow, false);
 	g->far = false;
-	text_add(g->o, "}\nif (turns < len) {\ni64 i = turns;\n");
-	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
-	put_each_lane(g, "c$K[k] = d$K[k];");
-	emit_c_vectors(g, tail_direct);
-	put_each_lane(g, "d$K[k] = c$K[k];");
+	text_add(g->o, "}\nif (turns < len) {\n");
+	if (emit_shorts(g)) {
+		put_ended(g, narrow);
+	} else {
+		text_add(g->o, "i64 i = turns;\n");
+		emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
+		emit_each_lane(g, "c$K[k] = d$K[k];");
+		emit_c_vectors(g, tail_direct);
+		emit_each_lane(g, "d$K[k] = c$K[k];");
+	}
 	text_add(g->o, "}\n");
-	put_each_lane(g, "c$K[k] = d$K[k];");
+	emit_each_lane(g, "c$K[k] = d$K[k];");
 }
 
 /* Is this the last section that goes through rows? */
@@ -286,7 +318,7 @@ static void put_piece(struct gen *g)
 		text_put(g->o, "const i64 x%u = X[%u]%s;\n", l, l,
 			 l + 1 < g->n->npar ? "" : " + l");
 	text_put(g->o, "const i64 x%u = r + at;\n", g->n->npar);
-	put_kept(g);
+	emit_kept(g);
 	emit_c_addresses(g);
 	put_ahead(g);
 	emit_c_instrs(g, true, LANES_ALL);
@@ -299,9 +331,10 @@ static void put_piece(struct gen *g)
 	text_add(g->o, "}\n");
 }
 
-static void put_call_of_piece(struct gen *g, const char *arguments, const char *accumulators)
+static void put_call_of_piece(struct gen *g, const char *name, const char *arguments,
+			      const char *accumulators)
 {
-	text_put(g->o, "%spiece%s(A, X, N, l, r, %s, f", g->prefix, emit_phase(g), arguments);
+	text_put(g->o, "%s%s%s(A, X, N, l, r, %s, f", g->prefix, name, emit_phase(g), arguments);
 	emit_each_red(g, accumulators, "");
 	text_add(g->o, ");\n");
 }
@@ -310,20 +343,21 @@ static void put_call_of_piece(struct gen *g, const char *arguments, const char *
  * nobody, and are added up all the same. */
 static void put_fresh(struct gen *g)
 {
-	emit_each_red(
-		g,
-		"bz_$T e$K[$P];\nfor (int l = (int)points; l < $P; l++) e$K[l] = bz_id_$O_$T();\n",
-		"");
+	text_put(g->o, "const int tile = points > 8 ? %s : 8;\n", emit_points_abreast(g));
+	emit_each_red(g,
+		      "bz_$T e$K[$P];\nfor (int l = (int)points; l < tile; l++) e$K[l] = "
+		      "bz_id_$O_$T();\n",
+		      "");
 }
 
 /* One point after the other, bn elements of each. */
-static void put_points(struct gen *g)
+static void put_points(struct gen *g, const char *name)
 {
 	text_add(g->o, "for (int l = 0; l < points; l++) {\n");
 	emit_each_red(g, "bz_$T c$K[BZ_R_$T];\n", "");
-	put_each_lane(g, "c$K[k] = bz_id_$O_$T();");
-	put_call_of_piece(g, "0, bn, 1", ", c$K");
-	emit_each_red(g, "e$K[l] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n", "");
+	emit_each_lane(g, "c$K[k] = bz_id_$O_$T();");
+	put_call_of_piece(g, name, "0, bn, 1", ", c$K");
+	emit_each_red(g, "e$K[l] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn), BZ_R_$T);\n", "");
 	text_add(g->o, "}\n");
 }
 
@@ -336,8 +370,14 @@ static void put_rows(struct gen *g)
 		 g->prefix, emit_phase(g), g->prefix);
 	put_fresh(g);
 	emit_each_red(g, "", "for (int l = 0; l < points; l++) bz_$O_init_$T(f->a$K + l);\n");
-	put_points(g);
-	emit_each_red(g, "$Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n",
+	if (emit_shorts(g))
+		emit_short_call(g);
+	put_points(g, "piece");
+	if (emit_shorts(g))
+		text_add(g->o, "}\n");
+	emit_each_red(g,
+		      "if (tile == 8) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
+		      "else $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n",
 		      "for (int l = 0; l < points; l++) {\n"
 		      "struct bz_acc e;\nbz_$O_end_$T(f->a$K + l, &e);\n"
 		      "bz_in_i64(f->f$K, l, e.index);\n}\n");
@@ -347,9 +387,11 @@ static void put_rows(struct gen *g)
 /* The one reduced loop: block by block of each point, or a segment of each in turn. */
 static void put_direct_block(struct gen *g)
 {
+	const char *name = g->n->nmore && emit_abreast(g) ? "far" : "piece";
+
 	text_put(g->o, "if (points == 1 || !(A->stream & KERNEL_FAR) || bn <= " SEGMENT "%s) {\n",
 		 g->n->nmore ? " || N * 8 <= " AHEAD_BYTES : "");
-	put_points(g);
+	put_points(g, name);
 	text_add(g->o, "} else {\n");
 	emit_each_red(g,
 		      "bz_$T c$K[$P][BZ_R_$T];\nfor (int l = 0; l < points; l++)\n" EACH_LANE
@@ -358,11 +400,11 @@ static void put_direct_block(struct gen *g)
 	text_add(g->o, "for (i64 at = 0, len; at < bn; at += len) {\n"
 		       "len = bn - at < " SEGMENT " ? bn - at : " SEGMENT ";\n"
 		       "for (int l = 0; l < points; l++)\n");
-	put_call_of_piece(g, "at, len, 0", ", c$K[l]");
+	put_call_of_piece(g, name, "at, len, 0", ", c$K[l]");
 	text_add(g->o, "}\n");
 	emit_each_red(g,
 		      "for (int l = 0; l < points; l++) e$K[l] = $Xnarrow_$O_$T(c$K[l], "
-		      "bz_used_$T(bn));\n",
+		      "bz_used_$T(bn), BZ_R_$T);\n",
 		      "");
 	text_add(g->o, "}\n");
 }
@@ -378,7 +420,7 @@ static void put_packed_block(struct gen *g)
 		 "for (i64 at = 0; at < bn;) {\ni64 len = bn - at;\n"
 		 "if (len > E%u - x%u) len = E%u - x%u;\n{\n",
 		 last, last, last, last);
-	put_kept(g);
+	emit_kept(g);
 	emit_c_addresses(g);
 	emit_c_row(g, tail_buffer);
 	text_put(g->o, "}\nat += len;\nx%u += len;\n", last);
@@ -390,7 +432,7 @@ static void put_packed_block(struct gen *g)
 		      "bz_$T *const c = c$K + U(i) / BZ_W % BZ_R_$T;\n"
 		      "if (i + BZ_W <= bn) *c = bz_$O_$T(*c, bz_ld_$T(q));\n"
 		      "else *c = bz_some_$O_$T(*c, bz_ldn_$T(q, (int)(bn - i)), (int)(bn - i));\n"
-		      "}\ne$K[0] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn));\n",
+		      "}\ne$K[0] = $Xnarrow_$O_$T(c$K, bz_used_$T(bn), BZ_R_$T);\n",
 		      "");
 }
 
@@ -402,7 +444,8 @@ static void put_inner_block(struct gen *g)
 	else
 		put_packed_block(g);
 	emit_each_red(g,
-		      "if (one) $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n"
+		      "if (one && tile == 8) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
+		      "else if (one) $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n"
 		      "else for (int l = 0; l < points; l++)\n"
 		      "bz_push_$O_$T(tree$K + l, bz_lanes_$O_$T(e$K[l], bz_used_$T(bn)));\n",
 		      "");
@@ -430,8 +473,12 @@ static void put_chunk(struct gen *g)
 {
 	if (emit_inner(g) && g->n->nred == 1)
 		put_piece(g);
-	if (g->n->nmore && emit_abreast(g))
+	if (g->n->nmore && emit_abreast(g)) {
+		if (emit_shorts(g))
+			emit_short_function(g);
 		put_rows(g);
+		emit_far_piece(g);
+	}
 	emit_outer_functions(g);
 	open_chunk(g);
 	emit_c_points(g, "N", g->n->npar, g->loops);
@@ -523,6 +570,40 @@ static void plan_past(struct gen *g)
 	}
 }
 
+/* Divisors of quotients that sections before have handed on: reciprocals of all of a tile at once.
+ */
+static void put_overs(struct gen *g)
+{
+	for (unsigned i = nest_begin(g->n, g->section); i < nest_end(g->n, g->section); i++) {
+		const char *t = emit_c_suffix(g->n->instr[i].dtype);
+
+		if (!emit_c_over_kept(g, i))
+			continue;
+		text_put(g->o,
+			 "struct bz_over_%s s%u[%sTILE];\nfor (i64 i = 0; i < %sTILE * BZ_W; i += "
+			 "BZ_W) {\n",
+			 t, i, g->prefix, g->prefix);
+		put_results(g, true);
+		text_put(g->o, "s%u[U(i) / BZ_W] = bz_overs_%s(v%u);\n}\n", i, t, g->n->instr[i].b);
+	}
+}
+
+/* Rows of a tile, all in one way. */
+static void put_walk_rows(struct gen *g)
+{
+	text_put(g->o, "const i64 len = N;\n");
+	emit_places(g);
+	put_overs(g);
+	g->overs = true;
+	text_add(g->o, "for (int l = 0; l < points; l++) {\n");
+	emit_places_row(g);
+	emit_kept(g);
+	put_ahead(g);
+	emit_c_row(g, NULL);
+	text_add(g->o, "}\n}\n");
+	g->overs = false;
+}
+
 /* A section without reductions, at all reduced points of a tile. */
 static void put_walk(struct gen *g)
 {
@@ -532,6 +613,10 @@ static void put_walk(struct gen *g)
 	emit_c_points(g, "N", npar, g->loops);
 	text_add(g->o, "bz_s_u64 keep = !(A->stream & KERNEL_PAST);\n");
 	plan_past(g);
+	if (emit_abreast(g)) {
+		put_walk_rows(g);
+		return;
+	}
 	if (emit_inner(g)) {
 		text_add(g->o, "for (int l = 0; l < points; l++) {\n");
 		if (npar)
@@ -539,7 +624,7 @@ static void put_walk(struct gen *g)
 		for (unsigned l = npar; l <= last; l++)
 			text_put(g->o, "x%u = 0;\n", l);
 		text_put(g->o, "for (i64 r = 0, len = E%u; r < N; r += len) {\n{\n", last);
-		put_kept(g);
+		emit_kept(g);
 		put_ahead(g);
 	} else {
 		text_add(g->o, "for (i64 r = 0; r < N; r++) {\n"
@@ -586,7 +671,8 @@ static void open_tiles(struct gen *g)
 		text_add(g->o, "if (A->stream & KERNEL_WHOLE && N > BZ_BLOCK) len = 1;\n");
 	else if (emit_abreast(g))
 		text_put(g->o,
-			 "if (len > " FAR_POINTS " && (N * 8 > " AHEAD_BYTES
+			 "if (len > 8 && N * 8 > 1024) len = 8;\nif (len > " FAR_POINTS
+			 " && (N * 8 > " AHEAD_BYTES
 			 " || (A->stream & KERNEL_WHOLE && N > %u))) len = " FAR_POINTS ";\n",
 			 PAGE_ROW / emit_widest(g));
 }

@@ -16,6 +16,7 @@
 /* Points side by side in inner mode: at the end of a phase each waits for its sum, and many wait
  * together. */
 #define INNER_POINTS "8"
+#define SHORT_POINTS "16" /* of a nest with phases, where rows are short */
 
 /* A point of more work than this, in tenths of a nanosecond, does not wait for its
  * accumulators in memory. */
@@ -33,7 +34,9 @@ bool emit_abreast(const struct gen *g)
 
 const char *emit_points_abreast(const struct gen *g)
 {
-	return emit_abreast(g) ? INNER_POINTS : "1";
+	if (!emit_abreast(g))
+		return "1";
+	return g->n->nmore ? SHORT_POINTS : INNER_POINTS;
 }
 
 /* Registers of a tile: of its points as lanes; in outer mode each of 64 bytes, which are so many of
@@ -43,7 +46,9 @@ const char *emit_points_abreast(const struct gen *g)
 const char *emit_tile(const struct gen *g)
 {
 	if (emit_inner(g))
-		return emit_abreast(g) ? "BZ_VECTORS(" INNER_POINTS ")" : "1";
+		return !emit_abreast(g) ? "1"
+		       : g->n->nmore	? "BZ_VECTORS(" SHORT_POINTS ")"
+					: "BZ_VECTORS(" INNER_POINTS ")";
 	if (g->by_lanes)
 		return emit_narrow(g, 0) ? OF_PARTS(OUTER_TILE_HALF) : OF_PARTS(OUTER_TILE_LANES);
 	return g->nreduce == 1 ? OF_PARTS(OUTER_TILE) : OF_PARTS(OUTER_TILE_MANY);

@@ -17,7 +17,9 @@ import braze.numpy as np
 # reduced axes, few points, as many as a tile takes and one more.
 SHAPES = [((6, 50), -1), ((64, 50), 0), ((3, 7, 9), 1), ((5000,), 0), ((2, 3, 4, 5), (0, 2, 3)),
           ((30, 3), 1), ((2, 3000), 1), ((257, 20), 0), ((2, 33, 2), (1, 2)), ((4, 1100), 1),
-          ((1, 9), 1), ((9, 1), 1), ((3, 1024), 1), ((1500, 5), 0), ((17, 128), 1), ((15, 300), 1)]
+          ((1, 9), 1), ((9, 1), 1), ((3, 1024), 1), ((1500, 5), 0), ((17, 128), 1), ((15, 300), 1),
+          # Less than a vector, some vectors and a part of one, and turns of all accumulators with a rest.
+          ((37, 10), 1), ((16, 16), 1), ((35, 33), 1), ((18, 100), 1), ((41, 7), 1), ((9, 67), 1)]
 
 # A device that is interpreted takes seconds for each.
 if os.environ.get("BRAZE_TEST_DEVICE"):
