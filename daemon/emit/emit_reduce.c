@@ -343,7 +343,10 @@ static void put_call_of_piece(struct gen *g, const char *name, const char *argum
  * nobody, and are added up all the same. */
 static void put_fresh(struct gen *g)
 {
-	text_put(g->o, "const int tile = points > 8 ? %s : 8;\n", emit_points_abreast(g));
+	if (g->n->nmore && emit_abreast(g))
+		text_put(g->o, "const int tile = points > 8 ? %s : 8;\n", emit_points_abreast(g));
+	else
+		text_put(g->o, "enum { tile = %s };\n", emit_points_abreast(g));
 	emit_each_red(g,
 		      "bz_$T e$K[$P];\nfor (int l = (int)points; l < tile; l++) e$K[l] = "
 		      "bz_id_$O_$T();\n",
@@ -376,7 +379,7 @@ static void put_rows(struct gen *g)
 	if (emit_shorts(g))
 		text_add(g->o, "}\n");
 	emit_each_red(g,
-		      "if (tile == 8) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
+		      "if (tile != $P) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
 		      "else $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n",
 		      "for (int l = 0; l < points; l++) {\n"
 		      "struct bz_acc e;\nbz_$O_end_$T(f->a$K + l, &e);\n"
@@ -444,7 +447,7 @@ static void put_inner_block(struct gen *g)
 	else
 		put_packed_block(g);
 	emit_each_red(g,
-		      "if (one && tile == 8) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
+		      "if (one && tile != $P) $Xacross_$O_$T(f->f$K, e$K, 8, bz_used_$T(bn));\n"
 		      "else if (one) $Xacross_$O_$T(f->f$K, e$K, $P, bz_used_$T(bn));\n"
 		      "else for (int l = 0; l < points; l++)\n"
 		      "bz_push_$O_$T(tree$K + l, bz_lanes_$O_$T(e$K[l], bz_used_$T(bn)));\n",
