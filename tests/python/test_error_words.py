@@ -20,6 +20,9 @@ m.add(f, m.ones(4))
 m.maximum(a, m.arange(4))
 f > m.ones(4)
 f << 1
+round(f)
+round(a, 2)
+round(m.array(2.5))
 ~f
 f & 1
 -b

@@ -49,10 +49,9 @@ def _complex(self):
 
 
 def _round(self, ndigits=None):
-    if self._is_scalar:
-        value = round(_core.value(self), ndigits)
-        return _fallback.from_numpy(value)
-    return self.round(ndigits or 0)
+    if not self._is_scalar:  # as Python says it of NumPy's arrays
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    return _fallback.from_numpy(round(_core.value(self), ndigits))
 
 
 def _array(self, dtype=None, copy=None):
