@@ -435,14 +435,15 @@ bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b)
 
 #define EXPONENTS_MOST 65536 /* more are not looked at: NumPy does that, too */
 
-bool arith_none_negative(PyObject *b)
+bool arith_none_negative(PyObject *b, bool wait)
 {
-	braze_array *h = nd(b)->h;
+	braze_array *h = nd_check(b) && !core.locked ? nd(b)->h : NULL;
 	const char *data = NULL;
 	bool fine = true;
 
 	if (!h || !braze_ndim(h) || !(layout_orders(h) & LAYOUT_C) ||
-	    braze_size(h) > EXPONENTS_MOST || !(data = wait_data(h)))
+	    braze_size(h) > EXPONENTS_MOST || !(wait || braze_is_near(h)) ||
+	    !(data = wait ? wait_data(h) : wait_at_hand(h)))
 		return false;
 	/* The sign is in an element's last byte. */
 	for (int64_t k = 1; k <= braze_size(h) && fine; k++)

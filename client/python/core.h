@@ -24,13 +24,11 @@
 /* Element writes recorded as operations before the buffer is fenced. */
 #define RECORDED_WRITES 16
 
-#define ND_SCALAR   1 /* a NumPy scalar's behaviour: immutable, hashable */
-#define ND_READONLY 2 /* may not be written; views of it neither */
-#define ND_WARN	    4 /* stretched: a write warns, since it may show at many places */
-#define ND_OVERLAP  8 /* elements share memory: NumPy writes them, in its order */
-#define ND_COUNTED                                                                                 \
-	16 /* without elements, but with strides: a view of what has some, or reshaped             \
-	    */
+#define ND_SCALAR   1  /* a NumPy scalar's behaviour: immutable, hashable */
+#define ND_READONLY 2  /* may not be written; views of it neither */
+#define ND_WARN	    4  /* stretched: a write warns, since it may show at many places */
+#define ND_OVERLAP  8  /* elements share memory: NumPy writes them, in its order */
+#define ND_COUNTED  16 /* without elements, but not made so: its strides are counted */
 #define ND_OF_VIEWS (ND_READONLY | ND_WARN | ND_OVERLAP) /* what views of it have, too */
 
 struct ndarray {
@@ -253,9 +251,6 @@ PyObject *number_apply(int op, PyObject *const *args, Py_ssize_t nargs);
 /* ufunc.c: array.__array_ufunc__ */
 PyObject *ufunc_asked(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
 PyObject *number_compare(PyObject *a, PyObject *b, int how);
-/* Are all exponents of an array there, and none negative, which is an error for integers? (ufunc.c)
- */
-bool number_exponents(PyObject *b);
 PyObject *number_matmul(PyObject *a, PyObject *b);
 PyObject *number_fallback(const char *name, PyObject *const *args, Py_ssize_t nargs);
 
@@ -266,8 +261,9 @@ bool arith_binary(PyObject **out, int k, PyObject *a, PyObject *b);
 /* A comparison of two such values of one kind: floats, or integers; false: it is another. */
 bool arith_compare(PyObject **out, PyObject *a, PyObject *b, int how);
 bool arith_unary(PyObject **out, int k, PyObject *a);
-/* Is none of the exponents in an array negative?  They are waited for, as NumPy would. */
-bool arith_none_negative(PyObject *b);
+/* Is none of the exponents in an array of signed integers negative, which is an error for integers?
+ * wait: they are waited for, as NumPy would; else false where they are not at hand. */
+bool arith_none_negative(PyObject *b, bool wait);
 /* An order of two scalars one of which is complex, waited for: NumPy's operators of scalars
  * look for NaNs in other places than its function does.  False: they are something else. */
 bool arith_ordered(PyObject **out, PyObject *a, PyObject *b, int how);

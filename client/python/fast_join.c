@@ -308,7 +308,6 @@ bool fast_tile(PyObject **out, const struct fast *f, const struct call *c)
 	braze_array *made = NULL;
 	braze_error err;
 	struct join j;
-
 	int n = 0;
 
 	if (!fast_bind(slot, f, c) || !slot[1] || (n = fast_dims(times, slot[1])) < 1 || n > 2)

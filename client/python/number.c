@@ -409,9 +409,6 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 	PyObject *args[2] = {a, b}, *value = NULL;
 	double e = 0;
 
-	if (number_exponents(b))
-		return binary(N_POWER, a, b);
-
 	if (nd_check(a) && !(nd(a)->flags & ND_SCALAR) && !type_ndim(b) && !strong_is_plain()) {
 		value = PyNumber_Float(b);
 		if (!value)
@@ -421,7 +418,7 @@ static PyObject *power_integer(PyObject *a, PyObject *b)
 	}
 	if (e == 2)
 		return unary(N_SQUARE, a);
-	if (arith_none_negative(b))
+	if (arith_none_negative(b, true))
 		return binary(N_POWER, a, b);
 	return PyErr_Occurred() ? NULL : number_fallback("power", args, 2);
 }

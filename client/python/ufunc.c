@@ -49,23 +49,6 @@ static bool is_integer(PyObject *o, bool sign)
 	return sign ? d >= BRAZE_INT8 && d <= BRAZE_INT64 : d <= BRAZE_UINT64;
 }
 
-#define EXPONENTS 65536 /* that are looked at: of more NumPy's function is as good */
-
-bool number_exponents(PyObject *b)
-{
-	braze_array *h = nd_check(b) && !core.locked ? nd(b)->h : NULL;
-	const int64_t *e = NULL;
-
-	if (!h || braze_dtype_of(h) != BRAZE_INT64 || !braze_ndim(h) || !braze_is_contiguous(h) ||
-	    braze_size(h) > EXPONENTS || !braze_is_near(h) || !(e = wait_at_hand(h)) ||
-	    (uintptr_t)e % sizeof *e)
-		return false;
-	for (int64_t k = 0, n = braze_size(h); k < n; k++)
-		if (e[k] < 0)
-			return false;
-	return true;
-}
-
 /* Integers to signed integer powers: only the values tell the error. */
 static bool power_is_plain(PyObject *const *args)
 {
@@ -76,7 +59,7 @@ static bool power_is_plain(PyObject *const *args)
 		    !PyLong_CheckExact(args[k]))
 			return false;
 	return !is_integer(args[0], false) || !is_integer(args[1], true) ||
-	       (fast_int(&e, args[1]) && e >= 0) || number_exponents(args[1]);
+	       (fast_int(&e, args[1]) && e >= 0) || arith_none_negative(args[1], false);
 }
 
 /* NumPy's ufunc of numbers: its scalar is a value of ours. */

@@ -1,31 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written around loops of a kernel's text so that compilers make vectors of them. */
-#include <criterion/criterion.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "emit/emit_lang.h"
-
-/* How often bz_unit has the words. */
-static unsigned count(const char *text, const char *words)
-{
-	char *source = NULL, *at, *end;
-	struct err err = {0};
-	unsigned n = 0;
-
-	cr_assert(!emit_lang_source(&source, text, strlen(text), &err), "%s", err.text);
-	at = strstr(source, "int bz_unit(");
-	cr_assert(at);
-	end = strstr(at, "int bz_any(");
-	cr_assert(end);
-	while ((at = strstr(at, words)) && at < end) {
-		at += strlen(words);
-		n++;
-	}
-	free(source);
-	return n;
-}
+#include "lang_words.h"
 
 #define NEST(body)                                                                                 \
 	"kernel f(inout d: float64[:, :], x: float64[:, :]) { let n = len(d)\n"                    \

@@ -6,30 +6,11 @@
 
 #include "base/textbuf.h"
 #include "lang_same.h"
+#include "lang_words.h"
 
 TestSuite(lang_turn, .timeout = 120);
 
 /* ---- What is written ---- */
-
-/* How often bz_unit has the words. */
-static unsigned count(const char *text, const char *words)
-{
-	char *source = NULL, *at, *end;
-	struct err err = {0};
-	unsigned n = 0;
-
-	cr_assert(!emit_lang_source(&source, text, strlen(text), &err), "%s\n%s", err.text, text);
-	at = strstr(source, "int bz_unit(");
-	cr_assert(at);
-	end = strstr(at, "int bz_any(");
-	cr_assert(end);
-	while ((at = strstr(at, words)) && at < end) {
-		at += strlen(words);
-		n++;
-	}
-	free(source);
-	return n;
-}
 
 #define KERNEL(body)                                                                               \
 	"kernel f(inout x: int64[:], inout y: int64[:], k: int64) -> (n: int64) {\n"               \
