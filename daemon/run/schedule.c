@@ -280,7 +280,7 @@ struct queue *schedule_next(const struct executor *x)
 
 /* The CPU's worker has a packet that it is at and one that waits: may the next one go before that?
  * It may where it is of who is behind and has none there, who then waits for one packet and not for
- * two; but what waits is not put off for ever. */
+ * two; but not before one of who is further behind, and what waits is not put off for ever. */
 static bool overtakes(const struct executor *x, const struct queue *q)
 {
 	bool ahead = false;
@@ -290,10 +290,15 @@ static bool overtakes(const struct executor *x, const struct queue *q)
 	for (uint32_t i = 0; i < x->nflight; i++) {
 		const struct flight *f = &x->flight[i];
 		const struct queue *other = queue_find(x, f->job->client);
+		bool runs = f->ticket == x->progress->thread[0].ticket;
 
-		if (f->overtaken >= OVERTAKERS && f->ticket != x->progress->thread[0].ticket)
+		if (f->overtaken >= OVERTAKERS && !runs)
 			return false;
-		ahead |= f->rank != RANK_FIRST && other && behind(q, other);
+		if (f->rank == RANK_FIRST || !other)
+			continue;
+		if (!runs && behind(other, q))
+			return false;
+		ahead |= behind(q, other);
 	}
 	return ahead;
 }

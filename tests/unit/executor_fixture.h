@@ -252,8 +252,7 @@ struct work {
 	struct err err;
 	int64_t ended_ns;
 	int calls;
-	struct executor *x; /* whose slices are counted when it ends; NULL: nobody's */
-	uint64_t slices;
+	void *owner; /* a test's own */
 };
 
 static void on_done(struct executor_job *job, enum job_end end, const struct err *err)
@@ -265,12 +264,6 @@ static void on_done(struct executor_job *job, enum job_end end, const struct err
 	w->end = end;
 	w->err = *err;
 	w->ended_ns = executor_clock();
-	if (w->x) {
-		struct executor_stats s;
-
-		executor_get_stats(w->x, &s);
-		w->slices = s.slices;
-	}
 }
 
 static struct work *work_create(uint64_t client)
