@@ -44,7 +44,7 @@ bool sort_cut(struct sort_cut *out, int64_t lanes, int64_t n, unsigned dtype, bo
 
 	*out = (struct sort_cut){.lanes = lanes, .n = n};
 	out->bytes = bytes[sort_item_of(dtype, places)];
-	out->block = (out->bytes > 4 ? SORT_BLOCK : SORT_KEYS) / out->bytes;
+	out->block = (out->bytes > 8 ? SORT_BLOCK : SORT_KEYS) / out->bytes;
 	out->blocks = ceiling(n, out->block);
 	if (!n || !lanes)
 		return true;

@@ -394,7 +394,10 @@ SORT_FEW(p64, 64, KEY_OF_PLACE)
 #define MORE_BITS 33   /* and these more */
 #define PATIENCE  8    /* moves an item, to put in order what they did not */
 #define NARROW	  16   /* bits of keys that digits tell apart sooner than parts do, */
-#ifdef __AVX2__
+#ifdef __AVX512F__
+#define PARTS_32 INT64_MAX
+#define PARTS_64 INT64_MAX
+#elif defined(__AVX2__)
 #define PARTS_32 INT64_MAX
 #define PARTS_64 512 /* items from which on that is so of wide keys */
 #else
@@ -558,112 +561,9 @@ BLOCK(p128, u128, KEY_OF_PLACE, 0)
 
 /* ---- Runs ---- */
 
-#define CHAINS 4
-#define LINKED 256 /* results from which on chains are worth their cuts */
-#define SHORT  8   /* steps that are not */
+#include "sort_merge.h"
 
-#define ORDER_NOT(key, floating) (key)
-#define ORDER_u16(key, floating) ((floating) ? equal_16(key) : (key))
-#define ORDER_u32(key, floating) ((floating) ? equal_32(key) : (key))
-#define ORDER_u64(key, floating) ((floating) ? equal_64(key) : (key))
-
-/* Where places are moved with them, what is chosen is the address: gcc would branch. */
-#define PICK_KEY(to, later, b, a) (to) = (later) ? *(b) : *(a)
-#define PICK_ITEM(to, later, b, a)                                                                 \
-	(to) = *(const __typeof__(to) *)((uintptr_t)(a) ^ (((uintptr_t)(a) ^ (uintptr_t)(b)) &     \
-							   -(uintptr_t)(later)))
-
-#define MERGE(T, U, KEY, PICK, ORDER, JOIN)                                                        \
-	/* How many of the first d results come from a. */                                         \
-	static int64_t cut_##T(const T *a, int64_t na, const T *b, int64_t nb, int64_t d,          \
-			       bool floating)                                                      \
-	{                                                                                          \
-		int64_t lo = d > nb ? d - nb : 0, hi = d < na ? d : na;                            \
-                                                                                                   \
-		while (lo < hi) {                                                                  \
-			const int64_t mid = lo + (hi - lo) / 2;                                    \
-			const U x = KEY(a[mid]), y = KEY(b[d - 1 - mid]);                          \
-                                                                                                   \
-			if (ORDER(y, floating) < ORDER(x, floating))                               \
-				hi = mid;                                                          \
-			else                                                                       \
-				lo = mid + 1;                                                      \
-		}                                                                                  \
-		return lo;                                                                         \
-	}                                                                                          \
-	struct chain_##T {                                                                         \
-		const T *a, *b, *a_end, *b_end;                                                    \
-	};                                                                                         \
-	/* Steps before either run can end. */                                                     \
-	ALWAYS int64_t safe_##T(const struct chain_##T *c)                                         \
-	{                                                                                          \
-		const int64_t a = c->a_end - c->a, b = c->b_end - c->b;                            \
-                                                                                                   \
-		return a < b ? a : b;                                                              \
-	}                                                                                          \
-	ALWAYS void step_##T(struct chain_##T *c, T *to)                                           \
-	{                                                                                          \
-		const bool later = KEY(*c->b) < KEY(*c->a);                                        \
-                                                                                                   \
-		PICK(*to, later, c->b, c->a);                                                      \
-		c->a += !later;                                                                    \
-		c->b += later;                                                                     \
-	}                                                                                          \
-	static void rest_##T(struct chain_##T c, T *to)                                            \
-	{                                                                                          \
-		for (int64_t n = safe_##T(&c); n; n = safe_##T(&c))                                \
-			while (n--)                                                                \
-				step_##T(&c, to++);                                                \
-		memcpy(to, c.a, (size_t)(c.a_end - c.a) * sizeof *to);                             \
-		to += c.a_end - c.a;                                                               \
-		memcpy(to, c.b, (size_t)(c.b_end - c.b) * sizeof *to);                             \
-	}                                                                                          \
-	/* Of n results of the runs those [at, at + step): their part of both. */                  \
-	static struct chain_##T part_##T(const struct chain_##T *c, int64_t at, int64_t step,      \
-					 bool floating) {                                          \
-		const int64_t na = c->a_end - c->a, nb = c->b_end - c->b;                          \
-		const int64_t i = cut_##T(c->a, na, c->b, nb, at, floating);                       \
-		int64_t j = cut_##T(c->a, na, c->b, nb, at + step, floating);                      \
-                                                                                                   \
-		/* What lies there may be anybody's. */                                            \
-		j = j < i ? i : j > i + step ? i + step : j;                                       \
-		return (struct chain_##T){c->a + i, c->b + (at - i), c->a + j,                     \
-					  c->b + (at + step - j)};                                 \
-	} static void linked_##T(T *to, const struct chain_##T *whole, int64_t n, bool floating)   \
-	{                                                                                          \
-		const int64_t q = n / CHAINS;                                                      \
-		struct chain_##T c0 = part_##T(whole, 0, q, floating);                             \
-		struct chain_##T c1 = part_##T(whole, q, q, floating);                             \
-		struct chain_##T c2 = part_##T(whole, 2 * q, q, floating);                         \
-		struct chain_##T c3 = part_##T(whole, 3 * q, n - 3 * q, floating);                 \
-		T *to1 = to + q, *to2 = to1 + q, *to3 = to2 + q;                                   \
-                                                                                                   \
-		for (;;) {                                                                         \
-			int64_t s = safe_##T(&c0), t = safe_##T(&c1);                              \
-                                                                                                   \
-			s = s < t ? s : t;                                                         \
-			t = safe_##T(&c2);                                                         \
-			s = s < t ? s : t;                                                         \
-			t = safe_##T(&c3);                                                         \
-			s = s < t ? s : t;                                                         \
-			if (s < SHORT)                                                             \
-				break;                                                             \
-			for (int64_t i = 0; i < s; i++) {                                          \
-				step_##T(&c0, to + i);                                             \
-				step_##T(&c1, to1 + i);                                            \
-				step_##T(&c2, to2 + i);                                            \
-				step_##T(&c3, to3 + i);                                            \
-			}                                                                          \
-			to += s;                                                                   \
-			to1 += s;                                                                  \
-			to2 += s;                                                                  \
-			to3 += s;                                                                  \
-		}                                                                                  \
-		rest_##T(c0, to);                                                                  \
-		rest_##T(c1, to1);                                                                 \
-		rest_##T(c2, to2);                                                                 \
-		rest_##T(c3, to3);                                                                 \
-	}                                                                                          \
+#define MERGE(T, JOIN)                                                                             \
 	static void merge_##T(void *to, const void *a, int64_t na, const void *b, int64_t nb,      \
 			      int64_t at, int64_t n, bool floating)                                \
 	{                                                                                          \
@@ -674,7 +574,7 @@ BLOCK(p128, u128, KEY_OF_PLACE, 0)
 		if (n < LINKED || c.a == c.a_end || c.b == c.b_end)                                \
 			rest_##T(c, to);                                                           \
 		else                                                                               \
-			linked_##T(to, &c, n, floating);                                           \
+			LINKED_##T(to, &c, n, floating);                                           \
 		if (floating)                                                                      \
 			JOIN(to, c.a, c.a_end - c.a, c.b, c.b_end - c.b);                          \
 	}
@@ -697,14 +597,15 @@ BLOCK(p128, u128, KEY_OF_PLACE, 0)
 		return lo;                                                                         \
 	}                                                                                          \
 	/* What is equal in two runs, whose lie at [ka, ea) and [kb, eb): the first run's first.   \
-	 */                                                                                        \
+	 * Vectors do not keep the order of one run's either. */                                   \
 	static void line_up_##w(u##w *to, const u##w *a, int64_t ka, int64_t ea, const u##w *b,    \
 				int64_t kb, int64_t eb)                                            \
 	{                                                                                          \
-		if (ka >= ea || kb >= eb)                                                          \
-			return;                                                                    \
-		memcpy(to + ka + kb, a + ka, (size_t)(ea - ka) * sizeof *to);                      \
-		memcpy(to + ea + kb, b + kb, (size_t)(eb - kb) * sizeof *to);                      \
+		if (ka < ea)                                                                       \
+			memcpy(to + ka + kb, a + ka, (size_t)(ea - ka) * sizeof *to);              \
+		if (kb < eb)                                                                       \
+			memcpy(to + (ka < ea ? ea : ka) + kb, b + kb,                              \
+			       (size_t)(eb - kb) * sizeof *to);                                    \
 	}                                                                                          \
 	static void join_##w(u##w *to, const u##w *a, int64_t na, const u##w *b, int64_t nb)       \
 	{                                                                                          \
@@ -736,12 +637,12 @@ BOUND(16)
 BOUND(32)
 BOUND(64)
 
-MERGE(u8, u8, KEY_OF_KEY, PICK_KEY, ORDER_NOT, JOIN_NOT)
-MERGE(u16, u16, KEY_OF_KEY, PICK_KEY, ORDER_u16, join_16)
-MERGE(u32, u32, KEY_OF_KEY, PICK_KEY, ORDER_u32, join_32)
-MERGE(u64, u64, KEY_OF_KEY, PICK_KEY, ORDER_u64, join_64)
-MERGE(p64, u64, KEY_OF_PLACE, PICK_ITEM, ORDER_NOT, JOIN_NOT)
-MERGE(p128, u128, KEY_OF_PLACE, PICK_ITEM, ORDER_NOT, JOIN_NOT)
+MERGE(u8, JOIN_NOT)
+MERGE(u16, join_16)
+MERGE(u32, join_32)
+MERGE(u64, join_64)
+MERGE(p64, JOIN_NOT)
+MERGE(p128, JOIN_NOT)
 
 /* ---- The table ---- */
 

@@ -10,28 +10,40 @@
 
 #include <immintrin.h>
 
-#define NETWORK_VECTORS 16
+#define NETWORK_VECTORS 32
 #define LITTLE(w)	(NETWORK_VECTORS * 512 / (w))
-#define ALL_OF		_Pragma("GCC unroll 16")
+#define ALL_OF		_Pragma("GCC unroll 32")
 
-/* The lesser of each two lanes to a, the greater to b. */
-#define EXCHANGE(w)                                                                                \
-	ALWAYS void exchange_##w(__m512i *a, __m512i *b)                                           \
-	{                                                                                          \
-		const __m512i lo = _mm512_min_epu##w(*a, *b);                                      \
-                                                                                                   \
-		*b = _mm512_max_epu##w(*a, *b);                                                    \
-		*a = lo;                                                                           \
-	}
-EXCHANGE(32)
-EXCHANGE(64)
+/* The lesser of each two lanes to a, the greater to b.  Of 64 bits one comparison is chosen by: the
+ * lesser and the greater of such are two operations each on some processors. */
+ALWAYS void exchange_32(__m512i *a, __m512i *b)
+{
+	const __m512i lo = _mm512_min_epu32(*a, *b);
+
+	*b = _mm512_max_epu32(*a, *b);
+	*a = lo;
+}
+ALWAYS void exchange_64(__m512i *a, __m512i *b)
+{
+	const __mmask8 falls = _mm512_cmpgt_epu64_mask(*a, *b);
+	const __m512i lo = _mm512_mask_mov_epi64(*a, falls, *b);
+
+	*b = _mm512_mask_mov_epi64(*b, falls, *a);
+	*a = lo;
+}
 
 /* Lanes with those that `other` has in their places; the greater ones where the mask is set. */
-#define WITHIN(w, v, other, mask)                                                                  \
-	do {                                                                                       \
-		const __m512i a_ = (v), b_ = (other);                                              \
-		(v) = _mm512_mask_max_epu##w(_mm512_min_epu##w(a_, b_), mask, a_, b_);             \
-	} while (0)
+ALWAYS __m512i within_32(__m512i a, __m512i other, __mmask16 mask)
+{
+	return _mm512_mask_max_epu32(_mm512_min_epu32(a, other), mask, a, other);
+}
+ALWAYS __m512i within_64(__m512i a, __m512i other, __mmask8 mask)
+{
+	const __mmask8 falls = _mm512_cmpgt_epu64_mask(a, other);
+
+	return _mm512_mask_mov_epi64(a, _kxor_mask8(falls, mask), other);
+}
+#define WITHIN(w, v, other, mask) ((v) = within_##w(v, other, mask))
 
 #define back_32(v)                                                                                 \
 	_mm512_permutexvar_epi32(                                                                  \
@@ -214,8 +226,16 @@ ALWAYS void put(void *to, unsigned words, __m512i v)
 			network_##w(to, x, n, 12);                                                 \
 		else if (n <= 14 * 512 / (w))                                                      \
 			network_##w(to, x, n, 14);                                                 \
-		else                                                                               \
+		else if (n <= 16 * 512 / (w))                                                      \
 			network_##w(to, x, n, 16);                                                 \
+		else if (n <= 20 * 512 / (w))                                                      \
+			network_##w(to, x, n, 20);                                                 \
+		else if (n <= 24 * 512 / (w))                                                      \
+			network_##w(to, x, n, 24);                                                 \
+		else if (n <= 28 * 512 / (w))                                                      \
+			network_##w(to, x, n, 28);                                                 \
+		else                                                                               \
+			network_##w(to, x, n, 32);                                                 \
 	}                                                                                          \
 	static void little_##w(u##w *to, const u##w *x, int n)                                     \
 	{                                                                                          \

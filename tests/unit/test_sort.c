@@ -169,9 +169,9 @@ static void verify(const struct problem *p, bool places)
 
 Test(sort, every_layout_at_every_level, .timeout = 120)
 {
-	static const int64_t shapes[][2] = {{1, 1},   {1, 9},	 {1, 64},   {1, 65},	{1, 2049},
-					    {3, 17},  {5, 1500}, {64, 8},   {1, 16384}, {1, 16385},
-					    {300, 3}, {3, 9000}, {2, 40000}};
+	static const int64_t shapes[][2] = {{1, 1},   {1, 9},	 {1, 64},    {1, 65},	 {1, 2049},
+					    {3, 17},  {5, 1500}, {64, 8},    {1, 16384}, {1, 16385},
+					    {300, 3}, {3, 9000}, {2, 40000}, {1, 130001}};
 
 	for (int level = 0; level <= (int)isa_best(); level++)
 		for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
@@ -185,6 +185,30 @@ Test(sort, every_layout_at_every_level, .timeout = 120)
 				verify(&p, way >> 3);
 				problem_finish(&p);
 			}
+}
+
+/* Zeros and nans of one run alone: a merge keeps their order, too. */
+Test(sort, what_is_equal_in_one_run_keeps_its_order, .timeout = 60)
+{
+	const int64_t block = SORT_KEYS / 8, n = 3 * block + 1000;
+
+	for (int level = 0; level <= (int)isa_best(); level++)
+		for (int64_t odd = 0; odd < 4; odd++) {
+			struct problem p = problem_create(1, n, false, 1, false);
+			int64_t *spare = malloc((size_t)n * 8);
+
+			for (int64_t i = 0; i < n; i++) {
+				if (i / block != odd)
+					p.from[i] = (double)(i * 7919 % 2000) - 1000.25;
+				p.want[i] = i;
+			}
+			plain(&p, 0, p.want, spare, n);
+			free(spare);
+			p.c.isa = isa[level];
+			run(&p, false, false);
+			verify(&p, false);
+			problem_finish(&p);
+		}
 }
 
 /* Each type's least and greatest, in order, through every kind of item. */
