@@ -18,13 +18,17 @@
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* of the CBLAS interface */
 
-/* A processor that is younger than the library is taken for the last one of its maker that the
- * library knows: of AMD's with AVX-512 for one without, which computes half as fast.  So the
- * library is told, unless the user has. */
+/* A processor that is younger than the library is taken for one that the library knows: of AMD's
+ * with AVX-512 for one without, which computes half as fast; of Intel's for one with SSE3 alone,
+ * which takes nine times as long.  So the library is told, unless the user has. */
 static void name_core(void)
 {
-	if (isa_best() == ISA_V4 && __builtin_cpu_is("amd"))
+	enum isa_level level = isa_best();
+
+	if (level == ISA_V4)
 		setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
+	else if (level == ISA_V3 && !__builtin_cpu_is("amd"))
+		setenv("OPENBLAS_CORETYPE", "Haswell", 0);
 }
 
 void matmul_open(struct matmul *m)

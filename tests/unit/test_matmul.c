@@ -526,18 +526,19 @@ Test(matmul, broadcast_operand_has_stride_zero)
 	problem_finish(&q);
 }
 
-/* A library that does not know the processor would choose loops without AVX-512 there. */
+/* A library that does not know the processor would choose loops of one that has less. */
 Test(matmul, the_library_uses_what_the_processor_has)
 {
-	static const char *const narrow[] = {"Haswell",	  "Zen",      "Excavator",
-					     "Barcelona", "Prescott", "Bulldozer"};
+	static const char *const narrow[] = {"Prescott",  "Barcelona", "Bulldozer",
+					     "Excavator", "Haswell",   "Zen"};
+	size_t n = isa_best() == ISA_V4 ? 6 : isa_best() == ISA_V3 ? 3 : 0;
 	struct matmul lib;
 
-	if (isa_best() != ISA_V4 || getenv("OPENBLAS_CORETYPE"))
+	if (getenv("OPENBLAS_CORETYPE"))
 		return;
 	matmul_open(&lib);
 	cr_assert(lib.handle && lib.core, "OpenBLAS did not load");
-	for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+	for (size_t i = 0; i < n; i++)
 		cr_assert_str_neq(lib.core(), narrow[i]);
 	matmul_close(&lib);
 }
