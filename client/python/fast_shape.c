@@ -209,11 +209,39 @@ bool fast_expand_dims(PyObject **out, const struct fast *f, const struct call *c
 	return reshaped(out, slot[0], shape, n);
 }
 
-/* a.view(), of an array. */
+/* The elements, in C order, as another type: of another size the last axis is longer or shorter. */
+static bool view_as(PyObject **out, PyObject *a, int dtype)
+{
+	int64_t shape[BRAZE_MAX_NDIM], strides[BRAZE_MAX_NDIM];
+	braze_array *h = nd(a)->h, *made = NULL;
+	int n = braze_ndim(h), own = braze_itemsize(h), size = 0;
+	braze_error err;
+
+	if (dtype < 0 || !n || !braze_size(h) || !(layout_orders(h) & LAYOUT_C))
+		return false;
+	size = convert_itemsize(dtype);
+	memcpy(shape, braze_shape(h), (size_t)n * sizeof *shape);
+	memcpy(strides, braze_strides(h), (size_t)n * sizeof *strides);
+	if (size != own) {
+		if (shape[n - 1] * own % size)
+			return false;
+		shape[n - 1] = shape[n - 1] * own / size;
+		strides[n - 1] = size;
+	}
+	if (braze_view(&made, h, dtype, n, shape, strides, braze_offset(h), &err))
+		return false;
+	*out = type_view(made, a);
+	return true;
+}
+
+/* a.view(), a.view(dtype), of an array. */
 bool fast_view(PyObject **out, const struct fast *f, const struct call *c)
 {
-	if (c->names || c->n != 1 || !fast_array(c->args[0]) || nd(c->args[0])->flags & ND_SCALAR)
+	if (c->names || c->n > 2 || !c->n || !fast_array(c->args[0]) ||
+	    nd(c->args[0])->flags & ND_SCALAR)
 		return false;
+	if (c->n == 2)
+		return view_as(out, c->args[0], fast_dtype(c->args[1]));
 	*out = index_get(c->args[0], Py_Ellipsis);
 	return true;
 }
@@ -502,6 +530,42 @@ bool fast_copy(PyObject **out, const struct fast *f, const struct call *c)
 	if (!fast_bind(slot, f, c) || !(h = simple(slot[0])))
 		return false;
 	return fast_new(out, braze_copy(&made, h, &err), &made, 0);
+}
+
+/* An array with axes in an order: itself, or a copy. */
+static bool in_order(PyObject **out, const struct call *c, unsigned order)
+{
+	braze_array *h = c->n == 1 && !c->names ? fast_array(c->args[0]) : NULL;
+	braze_array *of = NULL, *made = NULL;
+	int axes[BRAZE_MAX_NDIM], n = h ? braze_ndim(h) : 0;
+	braze_error err;
+
+	if (!n || nd(c->args[0])->flags & ND_SCALAR)
+		return false;
+	if (layout_orders(h) & order) {
+		*out = Py_NewRef(c->args[0]);
+		return true;
+	}
+	if (order == LAYOUT_C)
+		return fast_new(out, braze_copy(&made, h, &err), &made, 0);
+	for (int k = 0; k < n; k++)
+		axes[k] = n - 1 - k;
+	if (braze_transpose(&of, h, NULL, &err))
+		return false;
+	if (!braze_copy(&made, of, &err))
+		made = layout_permuted(made, axes, n, &err);
+	braze_release(of);
+	return fast_new(out, !made, &made, 0);
+}
+
+bool fast_in_c(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return in_order(out, c, LAYOUT_C);
+}
+
+bool fast_in_fortran(PyObject **out, const struct fast *f, const struct call *c)
+{
+	return in_order(out, c, LAYOUT_F);
 }
 
 /* ---- Facts ---- */

@@ -434,6 +434,20 @@ static int cast_first(braze_array **src, braze_array *dst, PyObject *value, bool
 	return rc;
 }
 
+/* Python's numbers in lists, as the elements of the destination: 1 done, 0 not, -1. */
+static int assign_numbers(braze_array *dst, PyObject *value)
+{
+	braze_array *src = NULL;
+	int rc = 0;
+
+	if (!lists_array(&src, value, braze_dtype_of(dst)))
+		return 0;
+	if (braze_ndim(src) <= braze_ndim(dst))
+		rc = assign_array(dst, &src) ? -1 : 1;
+	braze_release(src);
+	return rc;
+}
+
 static int assign_value(braze_array *dst, PyObject *value)
 {
 	braze_arg arg = {0};
@@ -442,6 +456,10 @@ static int assign_value(braze_array *dst, PyObject *value)
 	bool sequence = is_sequence(value);
 	int rc = 0;
 
+	if (sequence)
+		rc = assign_numbers(dst, value);
+	if (rc)
+		return rc == 1 ? 0 : -1;
 	arg.scalar.dtype = braze_dtype_of(dst);
 	if (!sequence)
 		rc = convert_scalar_as(&arg.scalar, value, braze_dtype_of(dst));

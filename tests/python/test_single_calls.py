@@ -157,6 +157,9 @@ def test_operands_in_lists_are_numpys(text):
     "np.isreal(f)", "np.iscomplex(f)", "np.isreal(c)", "np.iscomplex(c)", "np.isreal(m.T)", "np.isreal(2.5)", "np.iscomplex([1, 1j])", "np.isreal(z)", "np.isreal(f[0])", "np.iscomplex(f[:0])", "np.isreal(k)",
     "f.nonzero()", "(f * 0).nonzero()", "i.nonzero()", "u.nonzero()", "np.nonzero(-f)", "np.nonzero(f * float('nan'))", "np.flatnonzero(i)", "f[::2].nonzero()", "(-0.0 * f).nonzero()", "k.nonzero()", "(k & ~k).nonzero()",
     "np.flatnonzero(f * 0)", "np.where(k & ~k)[0]", "np.argwhere(f * 0)", "z.nonzero()",
+    "f.view('i4')", "f.view(np.uint8)", "m.view('c16')", "d.view('f4')", "d[::-1].view('i8')", "m.T.view('i8')", "m.T.view('u1')", "f.view('c16')", "c.view(float)", "g.view(bool)", "f[:0].view('i4')", "f[::2].view('i8')", "u.view('i2')", "f[1].view('i8')",
+    "np.ascontiguousarray(m)", "np.ascontiguousarray(m.T)", "np.ascontiguousarray(f[::2])", "np.ascontiguousarray(z)", "np.ascontiguousarray(m.T, 'f4')", "np.ascontiguousarray([1, 2])", "np.ascontiguousarray(f[:0])", "np.ascontiguousarray(d.T).flags.owndata",
+    "np.asfortranarray(m)", "np.asfortranarray(m.T)", "np.asfortranarray(d)", "np.asfortranarray(d[::2])", "np.asfortranarray(f)", "np.asfortranarray(z)", "np.asfortranarray(d).flags.owndata", "np.asfortranarray(f[1])",
     "f.view()", "m.T.view()", "f.view('i8')", "z.view()", "f.view(None)", "f.view(type=None)",
     "str(f[0])", "repr(f[1])", "str(i[1])", "repr(k[0])", "str(f)", "repr(m)", "str(c[1])", "repr(g[1])", "str(z)", "'%s %r' % (f[1], f[1])", "f'{f[1]}'", "str(u[0])", "repr(f.sum())", "str(f[:0])",
     "int(f[1] * 10)", "int(i[1])", "int(float('inf') * (f[0] + 1))", "int(float('nan') + f[0])", "float(f[1])", "bool(f[0])", "bool(i[1])", "bool(k[0])", "int(c[0])", "int(z)", "bool(f[:1])", "int(-f[3] * 1e19)",
@@ -190,6 +193,35 @@ def same_as_numpys(text):
         assert seen[0][0][-1] is seen[1][0][-1]
     else:
         assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("values", ["[1.5, 2]", "[1, 2]", "(1, 2.5)", "[True, False]", "[1j, 2]", "[-300, 70000]", "[2**70, 1]", "[None, 1]", "['1', '2']", "[3]", "[]", "[1, 2, 3]", "[[1, 2]]", "[[1], [2]]", "[[1, 2], [3, 4]]", "[[[1, 2]]]", "[a[0], 1]",
+                                    "[float('nan'), 1]", "[1, [2]]", "range(2)"])
+@pytest.mark.parametrize("dtype", ["f8", "i8", "i1", "f4", "?", "c16", "u2"])
+def test_lists_are_written_as_numpys(values, dtype):
+    for key in ("[:2]", "[::2, 1:]", "[1:, :2]", "[..., :2]", "[0, 1:]", "[2:2]"):
+        seen = []
+        for module in (np, numpy):
+            a = module.arange(9).reshape(3, 3).astype(dtype)
+            b = a.T
+            _, said = told(lambda a=a, module=module: exec(f"a{key} = {values}", {"np": module, "a": a}))
+            seen.append((said if isinstance(said, list) else "an error", a.tolist(), b.tolist()))
+        assert repr(seen[0]) == repr(seen[1]), key
+
+
+def test_views_as_another_type_and_arrays_in_order_share_memory():
+    a = np.zeros((2, 3))
+    b = a.view("i8")
+    b[0, 1] = 1
+    assert a[0, 1] == 5e-324 and b.base is a and a.view("u1").shape == (2, 24)
+    assert np.ascontiguousarray(a) is a and np.asfortranarray(a.T).base is a
+    c = np.asfortranarray(a)
+    c[1, 2] = 7
+    assert a[1, 2] == 0 and c.flags.f_contiguous and c.base is None
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        a.view("i8")[0, 0] = 1
+    assert np.ascontiguousarray(a.T).flags.writeable
 
 
 @pytest.mark.parametrize("value", [0.0, -0.0, 0.1, 1e16, 1e-5, 123456789.125, math.nan, -math.inf, 5e-324, 1 / 3])
