@@ -441,7 +441,7 @@ static int assign_numbers(braze_array *dst, PyObject *value)
 	int rc = 0;
 
 	if (!lists_array(&src, value, braze_dtype_of(dst)))
-		return 0;
+		return PyErr_Occurred() ? -1 : 0; /* there may be no daemon */
 	if (braze_ndim(src) <= braze_ndim(dst))
 		rc = assign_array(dst, &src) ? -1 : 1;
 	braze_release(src);

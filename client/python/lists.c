@@ -231,9 +231,8 @@ static bool is_type_for(int dtype, enum number kind)
 	return dtype == BRAZE_COMPLEX128 || (dtype < BRAZE_FLOAT16 && kind <= INTS);
 }
 
-static bool made_of(braze_array **out, struct lists *l, PyObject *data)
+static bool made_of(braze_array **out, braze_session *s, struct lists *l, PyObject *data)
 {
-	braze_session *s = wait_session();
 	char few[FEW_BYTES], *room = few;
 	int64_t n = convert_itemsize(l->dtype);
 	braze_error err;
@@ -244,7 +243,7 @@ static bool made_of(braze_array **out, struct lists *l, PyObject *data)
 	if (n > FEW_BYTES)
 		room = PyMem_Malloc((size_t)n);
 	l->to = room;
-	done = s && room && write_all(l, data, 0) &&
+	done = room && write_all(l, data, 0) &&
 	       !braze_from_data(out, s, l->dtype, l->ndim, l->shape, NULL, room, &err);
 	if (room != few)
 		PyMem_Free(room);
@@ -253,14 +252,16 @@ static bool made_of(braze_array **out, struct lists *l, PyObject *data)
 
 bool lists_array(braze_array **out, PyObject *data, int dtype)
 {
+	/* First: where it has to be made anew, others may run and change the lists. */
+	braze_session *s = wait_session();
 	struct lists l;
 
-	if (!shape_of(&l, data) || !look_at(&l, data, 0))
+	if (!s || !shape_of(&l, data) || !look_at(&l, data, 0))
 		return false;
 	if (dtype < 0)
 		dtype = l.ndim && !l.shape[0] ? BRAZE_FLOAT64 : type_of[l.kind];
 	l.dtype = dtype;
-	return is_type_for(l.dtype, l.kind) && made_of(out, &l, data);
+	return is_type_for(l.dtype, l.kind) && made_of(out, s, &l, data);
 }
 
 bool lists_stack(braze_array **out, PyObject *data)

@@ -15,7 +15,8 @@ _Static_assert(PRODUCT_DEPTH *PRODUCT_CHUNK_PANELS == PRODUCT_CHUNK &&
 #define ROWS_AT_ONCE 4
 #define ROWS_LEAST   48 /* of a tile that is cut off for another thread */
 #define TILES_FEW    16
-#define TILES_LEAST  8	   /* of full height; else several threads would not find enough */
+#define DOWN_LEAST   4 /* rows of tiles that are wide: of fewer, narrow ones feed more threads */
+#define TILES_LEAST  8 /* of full height; else several threads would not find enough */
 #define LINE_WORK    65536 /* multiplications of what is cut off a product of one row or column */
 #define LINE_LEAST   128   /* elements of a tile of it, */
 #define LINE_DEPTH   256   /* steps of a chunk of it, at least */
@@ -108,9 +109,9 @@ enum product_sums product_sums(const struct product *p)
  * would one of an odd number of few.  No more than PRODUCT_ROWS, and a multiple of what the
  * libraries' loops take at once.  For each tile a library packs its rows of A and its columns of B
  * anew, so that few high ones take less time than many. */
-static int64_t even_rows(int64_t m, int64_t n)
+static int64_t even_rows(int64_t m, int64_t n, int64_t cols)
 {
-	int64_t across = div_up(n, PRODUCT_COLS), down = div_up(m, PRODUCT_ROWS);
+	int64_t across = div_up(n, cols), down = div_up(m, PRODUCT_ROWS);
 
 	if (m < 2 * ROWS_LEAST)
 		return PRODUCT_ROWS;
@@ -119,6 +120,18 @@ static int64_t even_rows(int64_t m, int64_t n)
 	if (down * across < TILES_FEW && down * across % 2 && m / (down + 1) >= ROWS_LEAST)
 		down++;
 	return div_up(div_up(m, down), ROWS_AT_ONCE) * ROWS_AT_ONCE;
+}
+
+/* Wide ones where several threads find enough of them; of complex numbers and float16, whose
+ * products take longer, it takes too long until a thread looks up. */
+static int64_t tile_cols(const struct product *p)
+{
+	bool real = p->dtype == DT_FLOAT32 || p->dtype == DT_FLOAT64;
+	int64_t down = div_up(p->m, PRODUCT_ROWS), wide = down * div_up(p->n, PRODUCT_WIDE);
+
+	return real && p->n > PRODUCT_COLS && down >= DOWN_LEAST && wide >= TILES_LEAST
+		       ? PRODUCT_WIDE
+		       : PRODUCT_COLS;
 }
 
 /* Of `all` elements or steps how many are for one thread, at least `least` and at most `most`. */
@@ -159,8 +172,8 @@ bool product_cut(struct product_cut *out, const struct product *p)
 	c.chunk = c.depth * PRODUCT_CHUNK_PANELS;
 	if (product_small(p->m, p->n, p->k) || product_sums(p))
 		c.chunk = p->k > 0 ? p->k : 1;
-	c.rows = even_rows(p->m, p->n);
-	c.cols = PRODUCT_COLS;
+	c.cols = tile_cols(p);
+	c.rows = even_rows(p->m, p->n, c.cols);
 	if (p->dtype != DT_FLOAT16 && p->n <= LIMIT_SHORT_SIDE) {
 		c.cols = LIMIT_SHORT_SIDE;
 		c.rows = LINE_MOST;

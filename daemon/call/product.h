@@ -2,10 +2,11 @@
 /* call/product.h - how a matrix product is cut; broker and worker agree by this file.
  *
  * C is cut into tiles, mostly of nearly PRODUCT_ROWS by PRODUCT_COLS, of half that height where
- * there would be few, the inner axis into chunks; of a short product (kernels/loops/product.h) that
- * is small there is one.  A tile is the sum of its chunks' products, added in their order; a
- * chunk's product is made of panels, one after the other.  All of this depends on shape and type
- * alone, so a product's bits depend neither on its slices nor on the number of threads.
+ * there would be few and twice as wide where there are many, the inner axis into chunks; of a short
+ * product (kernels/loops/product.h) that is small there is one.  A tile is the sum of its chunks'
+ * products, added in their order; a chunk's product is made of panels, one after the other.  All of
+ * this depends on shape and type alone, so a product's bits depend neither on its slices nor on the
+ * number of threads.
  *
  * A unit is one chunk of one tile.  Units are numbered tile by tile (batches, then rows,
  * then columns, the last fastest) and chunk by chunk within a tile. */
@@ -19,7 +20,8 @@
 #define PRODUCT_DEPTH	     512 /* of a panel; between two the threads poll */
 #define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */
 #define PRODUCT_CHUNK_PANELS 4
-#define PRODUCT_TILE	     (PRODUCT_ROWS * PRODUCT_COLS) /* elements, at most */
+#define PRODUCT_WIDE	     (2 * PRODUCT_COLS)
+#define PRODUCT_TILE	     (PRODUCT_ROWS * PRODUCT_WIDE) /* elements, at most */
 
 /* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
 struct product {

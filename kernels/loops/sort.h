@@ -23,7 +23,7 @@
 #include "ops.h"
 
 #define SORT_BLOCK (128 << 10)		    /* bytes of items, and of short lanes of any; */
-#define SORT_KEYS  (256 << 10)		    /* of keys of up to four bytes alone */
+#define SORT_KEYS  (256 << 10)		    /* of keys alone, or with places in 64 bits */
 #define SORT_WORK  (2 * SORT_KEYS + 2 * 64) /* bytes of memory that a thread works in, at most */
 
 /* Items: keys of so many bytes; keys with places. */

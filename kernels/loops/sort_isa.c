@@ -393,6 +393,7 @@ SORT_FEW(p64, 64, KEY_OF_PLACE)
 #define FEW_BITS  24   /* of keys: they tell up to SOME items apart, mostly; */
 #define MORE_BITS 33   /* and these more */
 #define PATIENCE  8    /* moves an item, to put in order what they did not */
+#define LOOKED	  64   /* first items that mostly tell as much as all */
 #define NARROW	  16   /* bits of keys that digits tell apart sooner than parts do, */
 #ifdef __AVX512F__
 #define PARTS_32 INT64_MAX
@@ -522,16 +523,20 @@ ALWAYS int bits_of(u128 x)
 			return;                                                                    \
 		}                                                                                  \
 		least = most = KEY(x[0]);                                                          \
-		for (int64_t i = 1; i < n; i++) {                                                  \
-			const U key = KEY(x[i]);                                                   \
+		for (int64_t i = 1, end = n < LOOKED ? n : LOOKED; i < n; end = n) {               \
+			for (; i < end; i++) {                                                     \
+				const U key = KEY(x[i]);                                           \
                                                                                                    \
-			falls |= key < KEY(x[i - 1]);                                              \
-			least = key < least ? key : least;                                         \
-			most = key > most ? key : most;                                            \
-		}                                                                                  \
-		if (falls && n <= (quick) && bits_of((U)(most - least)) > NARROW + (int)low) {     \
-			QUICK_##T(to, x, (T *)to, n, UNEVEN *bits_of((u128)n));                    \
-			return;                                                                    \
+				falls |= key < KEY(x[i - 1]);                                      \
+				least = key < least ? key : least;                                 \
+				most = key > most ? key : most;                                    \
+			}                                                                          \
+			/* Of the first ones that is mostly known. */                              \
+			if (falls && n <= (quick) &&                                               \
+			    bits_of((U)(most - least)) > NARROW + (int)low) {                      \
+				QUICK_##T(to, x, (T *)to, n, UNEVEN *bits_of((u128)n));            \
+				return;                                                            \
+			}                                                                          \
 		}                                                                                  \
 		if (falls)                                                                         \
 			sorted = many_##T(x, to, n, low, least, most);                             \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loops/sort_network.h - a few keys that travel alone in order, in sixteen vectors of AVX-512: a
- * part of sort_quick.h.
+/* loops/sort_network.h - a few keys that travel alone in order, in up to 32 vectors of AVX-512:
+ * a part of sort_quick.h.
  *
  * Vectors are put in order each, then two by two, four by four and so on, by exchanges in an order
  * that depends on their number only.  Of a number that is no power of two those behind are above

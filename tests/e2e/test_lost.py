@@ -152,6 +152,26 @@ def test_stored_values_are_computed_with_after_the_loss(how):
         """, how)
 
 
+def test_a_list_that_is_written_where_no_daemon_is_tells_that():
+    run("""
+        a = np.zeros(4)
+        braze.wait(a)
+        braze.close()
+        socket_path = os.environ["BRAZE_SOCKET"]
+        os.rename(socket_path, socket_path + ".away")
+        for _ in range(2):
+            try:
+                a[:2] = [1, 2]
+            except braze.DaemonGone as e:
+                assert "brazed" in str(e), str(e)
+            else:
+                raise AssertionError("it was written")
+        os.rename(socket_path + ".away", socket_path)
+        a[:2] = [1, 2]
+        assert a.tolist() == [1, 2, 0, 0]
+        """, "close")
+
+
 @pytest.mark.parametrize("how", HOWS)
 def test_what_was_not_stored_fails_by_name(how):
     run("""
