@@ -250,7 +250,7 @@ CASES = {of_items: "item", of_squeeze: "squeeze", of_flip: "flip", of_at_least: 
          of_axes: "transpose swapaxes expand_dims shape ndim", of_astype: "astype", of_clip: "clip", of_where: "where",
          of_products: "dot outer vdot inner", of_diagonals: "diagonal diag trace", of_round: "round", of_rounded: "__round__", of_bytes: "frombuffer", of_view: "view", of_new: "zeros ones empty", of_full: "full",
          of_likes: "zeros_like ones_like empty_like", of_full_like: "full_like", of_arange: "arange", of_eye: "eye",
-         of_identity: "identity", of_data: "asarray array", of_joins: "concatenate stack", of_stacks: "vstack hstack",
+         of_identity: "identity", of_data: "asarray array ascontiguousarray asfortranarray", of_joins: "concatenate stack", of_stacks: "vstack hstack",
          of_plain_stacks: "column_stack dstack block", of_two: "append", of_times: "repeat roll", of_tiles: "tile", of_pads: "pad"}
 
 
@@ -306,7 +306,7 @@ np.round(A, 2); A.round(3); np.einsum('i,i->', A, B); np.einsum('ij,j->i', M, A)
 list(A); list(M); np.random.rand(3); np.random.random(3); np.random.uniform(0.0, 1.0, 3); np.random.rand(); np.random.randn(3); np.linalg.eigh(M[:, :2])
 np.zeros(3); np.zeros((2, 3)); np.zeros(3, dtype=np.int64); np.ones(3, int); np.empty(3); np.full(3, 0.5); np.zeros_like(A)
 np.ones_like(A); np.empty_like(A); np.full_like(A, 2.0); np.arange(3); np.arange(0.0, 1.0, 0.25); np.arange(1, 5, 2); np.eye(3)
-np.identity(2); np.asarray(A); np.array([1.0, 2.0]); np.array([[1, 2], [3, 4]]); np.concatenate((A, B)); np.concatenate([M, M], axis=1)
+np.identity(2); np.ascontiguousarray(A); np.ascontiguousarray(T); np.asfortranarray(M); M.view('u1'); A.view(np.int64); OUT[:2] = [1.0, 2]; np.asarray(A); np.array([1.0, 2.0]); np.array([[1, 2], [3, 4]]); np.concatenate((A, B)); np.concatenate([M, M], axis=1)
 np.stack((A, B)); np.vstack((A, B)); np.hstack((A, B)); np.column_stack((A, B)); np.dstack((A, B)); np.append(A, B); np.block([A, B]); np.tile(A, 2)
 np.repeat(A, 2); np.roll(A, 1); np.pad(A, 1); np.pad(M, ((1, 0), (0, 2))); A + B; A + 1.0; A < B; -A; A ** 2; OUT += B; A[1:]; M[0]; M[:, 1]; M[0, 1]
 OUT[1] = 2.0; OUT[:2] = 0.5; OUT[:2] = A[1:]; OUT[:2] -= 1.0; M.T; A.shape; A.dtype; len(A); S + S; S / S; S * 2.0; S < 1.0
