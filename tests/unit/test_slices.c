@@ -268,8 +268,8 @@ Test(slices, have_a_chunk_for_each_thread, .timeout = 60)
 /* A product's tiles of more than half a slice each, likewise. */
 Test(slices, of_a_call_have_a_unit_for_each_thread, .timeout = 60)
 {
-	enum { SIDE = 2000, EACH = 500000000 }; /* 16 tiles, of so many multiplications */
-	const struct product p = {.dtype = DT_FLOAT64,
+	enum { SIDE = 2000, EACH = 500000000 };	     /* 16 tiles, of so many multiplications */
+	const struct product p = {.dtype = DT_INT64, /* whose tiles are never wide */
 				  .m = SIDE,
 				  .n = SIDE,
 				  .k = SIDE,
