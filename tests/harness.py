@@ -85,10 +85,13 @@ def alive(pid):
 
 
 def children(pid):
-    """Process ids of a process's children."""
-    found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
-        found += [int(word) for word in task.read_text().split()]
+    """Process ids of a process's children; none of threads, or of a process, that end meanwhile."""
+    found, gone = [], (FileNotFoundError, ProcessLookupError)
+    with contextlib.suppress(*gone):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(*gone):
+                words = pathlib.Path(f"/proc/{pid}/task/{task}/children").read_text()
+                found += [int(word) for word in words.split()]
     return found
 
 

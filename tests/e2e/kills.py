@@ -207,13 +207,14 @@ class Life:
         what = self.rng.choice(["worker", "worker", "helper", "compiler", "client"])
         worker = self.daemon.worker()
         helpers = [p for p in children(self.daemon.pid) if p != worker and alive(p)]
+        compilers = descendants(helpers[0]) if helpers else []
         if what == "worker" and worker:
             os.kill(worker, self.rng.choice([signal.SIGKILL, signal.SIGTERM]))
         elif what == "helper" and helpers:
             kill9(helpers[0])
-        elif what == "compiler" and helpers and descendants(helpers[0]):
+        elif what == "compiler" and compilers:
             try:
-                kill9(self.rng.choice(descendants(helpers[0])))
+                kill9(self.rng.choice(compilers))
             except ProcessLookupError:
                 return
         elif what == "client":
