@@ -21,7 +21,7 @@
 #define PRODUCT_DEPTH_CPLX   128 /* the same of complex types, four times the work */
 #define PRODUCT_CHUNK_PANELS 4
 #define PRODUCT_WIDE	     (2 * PRODUCT_COLS)
-#define PRODUCT_TILE	     (PRODUCT_ROWS * PRODUCT_WIDE) /* elements, at most */
+#define PRODUCT_TILE	     (PRODUCT_ROWS * PRODUCT_COLS) /* elements, at most, of float16 */
 
 /* C[m,n] = A[m,k] @ B[k,n] for every batch; strides in bytes, any sign. */
 struct product {

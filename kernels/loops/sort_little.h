@@ -8,6 +8,9 @@
 
 #define LITTLE(w) (8 * 256 / (w))
 
+#define every_32 _mm256_set1_epi32
+#define every_64 _mm256_set1_epi64x
+
 #define NUMBERS _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)
 #define ACROSS	_mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)
 

@@ -2,15 +2,12 @@
 /* loops/sort_quick.h - keys that travel alone in order, by parts on either side of a key: a part of
  * sort_isa.c.
  *
- * Parts go to and fro between two places until a few items are
- * left, which a network sorts.  Parts that are too unequal too often are sorted by their digits. */
+ * Parts go to and fro between two places until a few items are left, which a network sorts; large
+ * ones stay where they lie.  Parts that are too unequal too often are sorted by their digits. */
 #ifndef BRAZE_LOOPS_SORT_QUICK_H
 #define BRAZE_LOOPS_SORT_QUICK_H
 
 #include "sort_part.h"
-
-#define every_32 _mm256_set1_epi32
-#define every_64 _mm256_set1_epi64x
 
 #ifdef __AVX512F__
 #include "sort_network.h"
@@ -52,10 +49,10 @@
 			return;                                                                    \
 		}                                                                                  \
 		if (!depth) {                                                                      \
-			u##w *z = many_u##w(x, y, n, 0, 0, ALL(w));                                \
+			u##w *done = many_u##w(x, y, n, 0, 0, ALL(w));                             \
                                                                                                    \
-			if (z != to)                                                               \
-				memcpy(to, z, (size_t)n * sizeof *to);                             \
+			if (done != to)                                                            \
+				memcpy(to, done, (size_t)n * sizeof *to);                          \
 			return;                                                                    \
 		}                                                                                  \
 		by = between_##w(x, n);                                                            \
